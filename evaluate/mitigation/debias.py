@@ -63,6 +63,7 @@ def remove_directions(parent: Parent, removal: Removal, out: Path) -> Iterator[R
             seed=None if removal.method == "projection" and not probes else removal.seed,
             rest=removal.rest,
             regularisation=removal.regularisation if removal.method == "inlp" else None,
+            at_chance=fit.at_chance,
             number_format=parent.number_format,
             residual=record.rounded(change.residual),
             norms=record.Norms(mean=record.rounded(change.norms.mean), least=record.rounded(change.norms.least)),
@@ -111,6 +112,8 @@ class AlteredCopy:
             yield f"the output {shared}"
         for reason in dict.fromkeys(omission.reason for omission in made.omitted):
             yield f"left out, {reason}: {listed(o.word for o in made.omitted if o.reason == reason)}"
+        if made.at_chance is False:
+            yield "INLP ended at a quarter of the dimensions: its probe still reads the labels of held-out words"
         if made.unprobed:
             yield f"not probed: {made.unprobed}"
         if made.perplexity:

@@ -137,8 +137,8 @@ class Record(_Part):
     - `form`: ``vectors`` of a file of vectors, ``transformers`` of the input embeddings of a model.
     - `axis`, `forms`, `omitted`: the words, their vectors, and those without one. `spellings`: whether all forms of a
       word that are one token were used, or one.
-    - `rank` of `dimensions`; `seed` of what is random; `regularisation` of INLP's classifiers; `rest`: unlabelled words
-      that the map was fitted to.
+    - `rank` of `dimensions`; `seed` of what is random; `rest`: unlabelled words that the map was fitted to.
+    - `regularisation` of INLP's classifiers, and whether the last of them was `at_chance`.
     - `number_format` of what was written: ``float32``, or ``decimal`` of texts; `residual`: the greatest |x·d| that is
       left there, over all rows and directions d of length 1; of LEACE the greatest coordinate of what it removes.
     - `norms` after it; `renormalised`: whether each row was then brought to its former length.
@@ -164,6 +164,7 @@ class Record(_Part):
     seed: Annotated[int | None, Field(ge=0)] = None
     rest: Annotated[int, Field(ge=0)] = 0
     regularisation: Annotated[float | None, Field(gt=0)] = None
+    at_chance: bool | None = None
     number_format: Text
     residual: Annotated[float, Field(ge=0)]
     norms: Norms
@@ -235,6 +236,7 @@ def read_record(path: Path) -> Record | None:
 
     Raises ModelError where that cannot be read, is of a newer form, or has more than a record has.
     """
+    path = path.expanduser()
     file = (path if path.is_dir() else path.parent) / RECORD
     if not file.exists():
         return None

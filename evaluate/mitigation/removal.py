@@ -86,12 +86,14 @@ class Fit:
 
     - `forms`: the rows that were used; `omitted`: words that were not.
     - `held`: of the words with labels those that the fit did not see, which probes read.
+    - `at_chance`: whether INLP ended since its probe was at chance, not at its limit; None of other methods.
     """
 
     erasure: Erasure
     forms: tuple[Form, ...] = ()
     omitted: tuple[Omission, ...] = ()
     held: tuple[str, ...] = ()
+    at_chance: bool | None = None
 
 
 def choose_removal(
@@ -241,13 +243,18 @@ def _fit_labels(parent: Parent, removal: Removal) -> Fit:
     rest = parent.list_rest(removal.rest, known)
     vectors = parent.read([*(of_word for of_word, _ in rows), *((row,) for row in rest)])
     labels = [*(label for _, label in rows), *[None] * len(rest)]
+    at_chance = None
     if removal.method == "inlp":
         of_words = [word for word in used for _ in found[word]]  # forms of a word are all held out, or none
-        erasure, _ = fit_inlp(vectors, labels, seed=removal.seed, regularisation=removal.regularisation, words=of_words)
+        erasure, ended = fit_inlp(
+            vectors, labels, seed=removal.seed, regularisation=removal.regularisation, words=of_words
+        )
+        at_chance = ended.at_chance
     else:
         erasure = fit_leace(vectors, labels)
     used_rows = {word: found[word] for word in used}
-    return Fit(erasure, _forms(used_rows), _omit(parent, missing), tuple(words[number] for number in held))
+    unseen = tuple(words[number] for number in held)
+    return Fit(erasure, _forms(used_rows), _omit(parent, missing), unseen, at_chance)
 
 
 def _forms(found: WordRows) -> tuple[Form, ...]:

@@ -109,6 +109,7 @@ def identify_alteration(path: Path) -> dict[str, str]:
     Nothing without a record, or where that is not of the file. Raises ModelError where it cannot be read, or does not
     say what was removed.
     """
+    path = path.expanduser()
     file = (path if path.is_dir() else path.parent) / RECORD
     if not file.exists():
         return {}

@@ -104,6 +104,16 @@ def test_projection_fails_on_a_gender_that_is_spread(labels: Path, tmp_path: Pat
     assert linear(iterated.probes).accuracy < 0.8
     assert fitted.rank == 1
     assert (fitted.regularisation, iterated.regularisation) == (None, 0.01)
+    assert (fitted.at_chance, iterated.at_chance) == (None, True)
+
+
+def test_inlp_says_where_it_ended_too_early(labels: Path, tmp_path: Path) -> None:
+    """At a quarter of the dimensions, where its probe still reads the labels."""
+    parent = write(tmp_path / "parent", dimensions=4, layered=True)
+    copy = debias(parent, tmp_path / "out", method="inlp", labels=labels)
+
+    assert (copy.record.rank, copy.record.at_chance) == (1, False)
+    assert "INLP ended at a quarter of the dimensions" in str(copy.section())
 
 
 def test_random_is_a_method_of_its_own(parent: str, tmp_path: Path) -> None:

@@ -92,11 +92,14 @@ MALE, FEMALE = (tuple(f"{gender}{number}" for number in range(80)) for gender in
 OTHERS = tuple(f"thing{number}" for number in range(200))
 
 
-def plant_gender(*, dimensions: int = 12, spread: int = 1, seed: int = 0) -> tuple[Words, NDArray[np.float64]]:
+def plant_gender(
+    *, dimensions: int = 12, spread: int = 1, seed: int = 0, layered: bool = False
+) -> tuple[Words, NDArray[np.float64]]:
     """Return words and vectors in which gender is one dimension, or spread over several that no pair shows alone.
 
     Of each pair he-she, boy0-girl0… the two differ in the first dimension; with a `spread` of more, words of a gender
-    have the same sign in further ones, too, and he and she do not.
+    have the same sign in further ones, too, and he and she do not. `layered`: with more and more noise in four
+    dimensions, so that a probe of the first leaves much to one of the next.
     """
     rng = np.random.default_rng(seed)
     words = ("he", "she", *MALE, *FEMALE, *OTHERS)
@@ -105,4 +108,6 @@ def plant_gender(*, dimensions: int = 12, spread: int = 1, seed: int = 0) -> tup
     matrix[1] = matrix[0]
     matrix[:, 0] = 3 * signs + 0.1 * rng.normal(size=len(words)) * (signs == 0)
     matrix[2:, 1:spread] += 3 * signs[2:, None]
+    if layered:
+        matrix[:, :4] = signs[:, None] + rng.normal(size=(len(words), 4)) * [0.1, 0.27, 0.74, 2]
     return words, matrix

@@ -95,7 +95,9 @@ def read_axis(text: str) -> DeclaredAxis:
     >>> read_axis("he-she").derived.items, read_axis("list:adherents").rank
     ((('he', 'she'),), 2)
     """
-    name, rank = _split_rank(text)
+    name, _, end = text.rpartition(":")
+    has_rank = name not in ("", PREFIX[:-1]) and end.isascii() and end.isdigit() and not Path(text).is_file()
+    name, rank = (name, int(end)) if has_rank else (text, None)
     if name.startswith(PREFIX):
         return _read_list(text, name.removeprefix(PREFIX), rank)
     if name.lower().endswith(".csv") or Path(name).is_file():
@@ -111,13 +113,6 @@ def read_axis(text: str) -> DeclaredAxis:
         raise SenseprobeError(f"{printable(text)} is not an axis: both words are {printable(words[0])}")
     pair = WordSet(((words[0], words[1]),))
     return _checked(DeclaredAxis(text, pair, pair))
-
-
-def _split_rank(text: str) -> tuple[str, int | None]:
-    """Return a name and the rank after its last colon; None where there is none, or a file is called so."""
-    name, colon, rank = text.rpartition(":")
-    has_rank = colon and f"{name}:" != PREFIX and rank.isascii() and rank.isdigit() and not Path(text).is_file()
-    return (name, int(rank)) if has_rank else (text, None)
 
 
 def _read_list(text: str, name: str, rank: int | None) -> DeclaredAxis:
@@ -179,8 +174,8 @@ def _parse_table(rows: Sequence[CsvRow], forms: Sequence[tuple[str, ...]]) -> It
     header = {*stripped[0].cells} if stripped else set()
     form = next((form for form in forms if {*form} == header), None)
     if form is None:
-        wanted = " or ".join(f"{'columns' if len(form) > 1 else 'the column'} {', '.join(form)}" for form in forms)
-        raise UnreadableError(f"the first line must name {wanted}", 1)
+        expected = " or ".join(f"{'columns' if len(form) > 1 else 'the column'} {', '.join(form)}" for form in forms)
+        raise UnreadableError(f"the first line must name {expected}", 1)
     for row, cells in table_objects(stripped, form):
         if empty := next((name for name in form if not cells[name]), ""):
             raise UnreadableError(f"{empty} is empty", row.line)

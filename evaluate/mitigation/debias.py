@@ -19,7 +19,7 @@ from senseprobe.evaluate.mitigation import record
 from senseprobe.evaluate.mitigation.erasure import Erasure
 from senseprobe.evaluate.mitigation.parents import Parent, hash_file
 from senseprobe.evaluate.mitigation.perplexity import EvaluationText, add_perplexity
-from senseprobe.evaluate.mitigation.probes import HeldOut, probe_labels
+from senseprobe.evaluate.mitigation.probes import ProbeAccuracy, probe_labels
 from senseprobe.evaluate.mitigation.record import Probe, Record, pack_map
 from senseprobe.evaluate.mitigation.removal import FITTED, Fit, Removal, fit_removal
 from senseprobe.evaluate.models.alteration import MAP, RECORD
@@ -220,7 +220,7 @@ def _alter(vectors: FloatArray, erasure: Erasure, *, renormalise: bool) -> Float
     return altered
 
 
-def _describe_probe(kind: Literal["linear", "non-linear"], before: HeldOut, after: HeldOut) -> Probe:
+def _describe_probe(kind: Literal["linear", "non-linear"], before: ProbeAccuracy, after: ProbeAccuracy) -> Probe:
     return Probe(
         kind=kind,
         words=after.words,

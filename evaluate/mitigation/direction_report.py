@@ -76,11 +76,11 @@ def _cells(spectrum: Spectrum) -> list[str]:
     derived = () if spectrum.derived is None else (spectrum.derived,)
     angles = spectrum.angles if len(spectrum.angles) > 1 else ()
     cosines = (derived, angles, spectrum.left_out, spectrum.resampled.low, spectrum.divided.median)
-    return [_CENTRINGS[spectrum.centring], *ratios, *map(_numbers, cosines)]
-
-
-def _numbers(values: Sequence[float]) -> str:
-    return " ".join(f"{value:.2f}" for value in values)
+    return [
+        _CENTRINGS[spectrum.centring],
+        *ratios,
+        *(" ".join(f"{value:.2f}" for value in values) for values in cosines),
+    ]
 
 
 def _describe(axis: AxisReading) -> Iterator[str]:

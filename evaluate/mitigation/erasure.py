@@ -14,7 +14,7 @@ from scipy.special import ndtri
 
 from senseprobe.evaluate.mitigation.probes import (
     REGULARISATION,
-    HeldOut,
+    ProbeAccuracy,
     code_labels,
     fit_logistic,
     measure_accuracy,
@@ -135,7 +135,7 @@ class InlpRounds:
     - `at_chance`: whether the last interval holds the share of the largest class; else the limit ended it.
     """
 
-    rounds: tuple[tuple[int, HeldOut], ...]
+    rounds: tuple[tuple[int, ProbeAccuracy], ...]
     at_chance: bool
     seed: int
     regularisation: float
@@ -160,16 +160,18 @@ def fit_inlp(
     Raises ValueError for fewer than two classes, a class of one word, and where the first probe is at chance.
     """
     x, codes, classes = _check_classes(vectors, labels)
-    fitted, held = split_words(codes, seed) if words is None else _split_by_word(codes, words, seed)
+    fitted, tested = split_words(codes, seed) if words is None else _split_by_word(codes, words, seed)
     limit = x.shape[1] // 4 if most is None else most
     basis = np.zeros((x.shape[1], 0))
-    rounds = list[tuple[int, HeldOut]]()
+    rounds = list[tuple[int, ProbeAccuracy]]()
     while True:
         left = x - x @ basis @ basis.T
         weights, intercepts = fit_logistic(left[fitted], codes[fitted], len(classes), regularisation)
-        read = measure_accuracy(np.argmax(left[held] @ weights + intercepts, axis=1), codes[held])
+        read = measure_accuracy(np.argmax(left[tested] @ weights + intercepts, axis=1), codes[tested])
         rounds.append((basis.shape[1], read))
-        directions = _span(weights - weights.mean(axis=1, keepdims=True), basis)
+        apart = weights - weights.mean(axis=1, keepdims=True)
+        axes, sizes, _ = np.linalg.svd(apart - basis @ (basis.T @ apart), full_matrices=False)
+        directions = axes[:, : len(classes) - 1][:, sizes[: len(classes) - 1] > 1e-6 * max(sizes[0], 1e-6)]
         if read.is_at_chance or not directions.shape[1] or basis.shape[1] + directions.shape[1] > limit:
             break
         basis = np.concatenate([basis, directions], axis=1)
@@ -187,16 +189,9 @@ def _split_by_word(codes: IntArray, words: Sequence[Hashable], seed: int) -> tup
     """Return which vectors a probe is fitted to, and which are held out: those of a word are on one side."""
     numbers, _ = code_labels(words)
     _, first = np.unique(numbers, return_index=True)
-    _, held = split_words(codes[first], seed)
-    is_held = np.isin(numbers, held)
-    return np.flatnonzero(~is_held), np.flatnonzero(is_held)
-
-
-def _span(columns: FloatArray, basis: FloatArray) -> FloatArray:
-    """Return orthonormal columns, at most one less than there are, that span what is not in the span of a basis."""
-    left = columns - basis @ (basis.T @ columns)
-    axes, sizes, _ = np.linalg.svd(left, full_matrices=False)
-    return np.asarray(axes[:, : columns.shape[1] - 1][:, sizes[:-1] > 1e-6 * max(float(sizes[0]), 1e-6)])
+    _, tested = split_words(codes[first], seed)
+    is_tested = np.isin(numbers, tested)
+    return np.flatnonzero(~is_tested), np.flatnonzero(is_tested)
 
 
 def _check_classes(vectors: ArrayLike, labels: Sequence[Hashable]) -> tuple[FloatArray, IntArray, list[Hashable]]:

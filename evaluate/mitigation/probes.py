@@ -20,7 +20,7 @@ from senseprobe.statistics.intervals import FloatArray, IntArray
 REGULARISATION = 0.01
 """Of the squared weights, in units of the vectors' root mean square: half of it times their sum adds to the loss."""
 
-HELD_OUT = 0.3
+TEST_SHARE = 0.3
 """The share of words of each class that INLP holds out."""
 
 LEAST_WORDS = 40
@@ -35,13 +35,13 @@ RIDGE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOut:
+class ProbeAccuracy:
     """The accuracy of a probe on words that it was not fitted to.
 
     - `hits` of `words` were right; `low` and `high` are the ends of the exact 95 % interval of that share.
     - `majority`: the share of the largest class among these words, which a probe reaches that reads nothing.
 
-    >>> read = HeldOut.of(9, 10, 0.5)
+    >>> read = ProbeAccuracy.of(9, 10, 0.5)
     >>> read.accuracy, round(read.low, 3), read.is_at_chance
     (0.9, 0.555, False)
     """
@@ -53,7 +53,7 @@ class HeldOut:
     majority: float
 
     @classmethod
-    def of(cls, hits: int, words: int, majority: float) -> "HeldOut":
+    def of(cls, hits: int, words: int, majority: float) -> "ProbeAccuracy":
         """Return the accuracy of `hits` among `words`, with its interval."""
         low, high = ((end + 50) / 100 for end in clopper_pearson(hits, words))
         return cls(hits, words, low, high, majority)
@@ -82,20 +82,20 @@ def split_words(codes: IntArray, seed: int) -> tuple[IntArray, IntArray]:
     Raises ValueError for a class of one word.
     """
     order = draw_order(len(codes), seed)
-    held = np.zeros(len(codes), dtype=np.bool_)
+    tested = np.zeros(len(codes), dtype=np.bool_)
     for code, count in Counter(codes.tolist()).items():
         if count < 2:
             raise ValueError("a label has one word only: a probe needs words to fit, and others to be measured on")
-        held[order[codes[order] == code][: max(1, round(HELD_OUT * count))]] = True
-    return np.flatnonzero(~held), np.flatnonzero(held)
+        tested[order[codes[order] == code][: max(1, round(TEST_SHARE * count))]] = True
+    return np.flatnonzero(~tested), np.flatnonzero(tested)
 
 
 @dataclass(frozen=True, slots=True)
 class Probes:
     """What a linear and a non-linear probe read of labels; None with `unprobed`, why they were not fitted."""
 
-    linear: HeldOut | None = None
-    nonlinear: HeldOut | None = None
+    linear: ProbeAccuracy | None = None
+    nonlinear: ProbeAccuracy | None = None
     unprobed: str = ""
 
 
@@ -117,10 +117,10 @@ def probe_labels(vectors: ArrayLike, labels: Sequence[Hashable], *, seed: int = 
         folds[codes == code] = np.arange(np.sum(codes == code)) % FOLDS
     linear, nonlinear = np.empty_like(codes), np.empty_like(codes)
     for fold in range(FOLDS):
-        fitted, held = folds != fold, folds == fold
+        fitted, tested = folds != fold, folds == fold
         weights, intercepts = fit_logistic(x[fitted], codes[fitted], len(classes), REGULARISATION)
-        linear[held] = np.argmax(x[held] @ weights + intercepts, axis=1)
-        nonlinear[held] = np.argmax(predict_by_kernel(x[fitted], codes[fitted], len(classes), x[held]), axis=1)
+        linear[tested] = np.argmax(x[tested] @ weights + intercepts, axis=1)
+        nonlinear[tested] = np.argmax(predict_by_kernel(x[fitted], codes[fitted], len(classes), x[tested]), axis=1)
     return Probes(measure_accuracy(linear, codes), measure_accuracy(nonlinear, codes))
 
 
@@ -148,10 +148,10 @@ def draw_order(count: int, seed: int) -> IntArray:
     return np.asarray(np.argsort(np.random.PCG64(seed).random_raw(count), kind="stable"))
 
 
-def measure_accuracy(predicted: IntArray, codes: IntArray) -> HeldOut:
+def measure_accuracy(predicted: IntArray, codes: IntArray) -> ProbeAccuracy:
     """Return the accuracy of predicted classes."""
     largest = max(Counter(codes.tolist()).values())
-    return HeldOut.of(int(np.sum(predicted == codes)), len(codes), largest / len(codes))
+    return ProbeAccuracy.of(int(np.sum(predicted == codes)), len(codes), largest / len(codes))
 
 
 def fit_logistic(

@@ -7,7 +7,7 @@ from scipy.stats import binomtest
 
 from senseprobe.evaluate.mitigation.erasure import Erasure, fit_leace
 from senseprobe.evaluate.mitigation.probes import (
-    HeldOut,
+    ProbeAccuracy,
     code_labels,
     fit_logistic,
     predict_by_kernel,
@@ -18,11 +18,11 @@ from senseprobe.evaluate.mitigation.probes import (
 
 def test_an_interval_is_the_exact_one_of_scipy() -> None:
     """And it is at chance where that is not above the largest class."""
-    read = HeldOut.of(61, 100, 0.5)
+    read = ProbeAccuracy.of(61, 100, 0.5)
     exact = binomtest(61, 100).proportion_ci()
 
     assert (read.low, read.high) == pytest.approx((exact.low, exact.high))
-    assert (read.is_at_chance, HeldOut.of(59, 100, 0.5).is_at_chance) == (False, True)
+    assert (read.is_at_chance, ProbeAccuracy.of(59, 100, 0.5).is_at_chance) == (False, True)
 
 
 def test_three_tenths_of_each_class_are_held_out() -> None:
@@ -79,7 +79,7 @@ def _vectors(count: int = 400) -> tuple[np.ndarray, list[str], np.ndarray]:
     return np.random.default_rng(0).standard_normal((count, 8)), ["f" if s > 0 else "m" for s in signs], signs
 
 
-def _read(vectors: np.ndarray, labels: list[str]) -> tuple[HeldOut, HeldOut]:
+def _read(vectors: np.ndarray, labels: list[str]) -> tuple[ProbeAccuracy, ProbeAccuracy]:
     """What the linear and the other probe read."""
     probes = probe_labels(vectors, labels)
     assert probes.linear is not None

@@ -95,20 +95,29 @@ def train_nli(
     """
     from senseprobe.evaluate.mitigation.nli_training import TrainingOptions
     from senseprobe.evaluate.models import load as load_model
+    from senseprobe.evaluate.models import source_class
+    from senseprobe.evaluate.models.registry import opens
     from senseprobe.evaluate.models.vector_files import PREFIX
 
     path = Path(out)
     if path.exists():
         raise SenseprobeError(f"{printable(str(path))} exists and is not overwritten: choose a new folder with --out")
+    options = TrainingOptions(
+        epochs=epochs,
+        rate=rate,
+        batch=batch,
+        seed=seed,
+        minutes=minutes,
+        device=device,
+        freeze_embeddings=freeze_embeddings,
+    )
+    if not str(on).startswith(PREFIX) and (opens(str(on)) or not source_class(str(on)).is_local):
+        raise SenseprobeError(f"{on} cannot be trained on: name vectors:FILE, or a model of transformers")
     given = (columns, labels, license_)
     pairs, held_out = _read_corpus(corpus, *given), None if dev is None else _read_corpus(dev, *given)
     pairs.check_labels()
     for each in filter(None, (pairs, held_out)):
         say(each.describe())
-    options = TrainingOptions(
-        epochs=epochs, rate=rate, batch=batch, seed=seed, minutes=minutes, device=device,
-        freeze_embeddings=freeze_embeddings,
-    )  # fmt: skip
     progress = progress or (lambda done, total: None)
     if str(on).startswith(PREFIX):
         from senseprobe.evaluate.mitigation.vector_training import train_on_vectors

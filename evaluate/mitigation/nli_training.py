@@ -4,9 +4,11 @@ corpus -> pairs that are trained on and held out -> epochs -> a folder with the 
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import version as installed_version
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,7 @@ from senseprobe.evaluate.mitigation.trainer import (
     TrainingState,
     train,
 )
-from senseprobe.messages import counted
+from senseprobe.messages import counted, printable
 
 RECORD = "training.json"
 
@@ -73,6 +75,16 @@ class TrainingOptions:
     share: float = 0.05
     device: str = "auto"
     freeze_embeddings: bool = False
+
+    def __post_init__(self) -> None:
+        for name, least in {"epochs": 1, "batch": 1, "hidden": 1, "seed": 0}.items():
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise SenseprobeError(f"{name} is {value}, but must be at least {least}")
+        for name in ("rate", "minutes"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < inf:
+                raise SenseprobeError(f"{name} is {value:g}, but must be above 0")
 
     def settings(self, default: TrainingSettings) -> TrainingSettings:
         """Return the settings, of which those that nobody chose are the default's."""
@@ -125,7 +137,7 @@ def train_and_write(
     if not len(splits[1]):
         say("no pair is held out, so the accuracy of the model is not known: hold pairs out with --dev")
     state = TrainingState(job.out.with_name(f".{job.out.name}.training"), record)
-    with state.opened():
+    with _explained_writing(job.out), state.opened():
         training = train(
             task, splits, settings, state, minutes=job.options.minutes, labels=CLASSES, say=say, progress=progress
         )
@@ -141,3 +153,14 @@ def train_and_write(
             (partial / RECORD).write_text(text, encoding="utf-8")
         state.remove()
     return TrainedModel(job.out, record)
+
+
+@contextmanager
+def _explained_writing(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise SenseprobeError(
+            f"cannot write {printable(str(out))}: {error.strerror or error}; the same command goes on after the last "
+            "epoch that was kept"
+        ) from error

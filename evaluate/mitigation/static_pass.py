@@ -35,9 +35,9 @@ def answer_pairs(network: DecomposableAttention, terms: WordTerms, texts: Sequen
         halves = (_distinct(texts, part) for part in np.array_split(pairs, 2))
         return torch.cat([answer_pairs(network, terms, *half) for half in halves])
     needed = [
-        words[own] * len(texts) + other[:, None] for own, other in (pairs.T, pairs.T[::-1])
+        words[text] * len(texts) + other[:, None] for text, other in (pairs.T, pairs.T[::-1])
     ]  # a word, and the text that it is compared with, as one number
-    masks = [mask[own] for own in pairs.T]
+    masks = [mask[text] for text in pairs.T]
     flat = np.concatenate([numbers[mask] for numbers, mask in zip(needed, masks, strict=True)])
     distinct, places = np.unique(flat, return_inverse=True)
     chosen = torch.from_numpy(local).to(terms.attended.device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import shutil
@@ -50,8 +51,9 @@ def _train(
     **options: Any,  # noqa: ANN401
 ) -> TrainedModel:
     lines = [] if say is None else say
+    on = options.pop("on", f"vectors:{corpus.with_name('vectors.txt')}")
     options = {"epochs": EPOCHS, "batch": 16} | options
-    return api.train_nli(corpus, f"vectors:{corpus.with_name('vectors.txt')}", out, say=lines.append, **options)
+    return api.train_nli(corpus, on, out, say=lines.append, **options)
 
 
 def _bytes(folder: Path) -> dict[str, bytes]:
@@ -159,12 +161,36 @@ def test_a_folder_that_exists_is_not_overwritten(corpus: Path, tmp_path: Path) -
         _train(tmp_path / "missing.jsonl", tmp_path)
 
 
+def test_a_full_disk_is_explained(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the model cannot be written, no part of it is there, and the epochs are kept for the next try."""
+    from senseprobe.evaluate.mitigation import attention_files
+
+    def fail(*_: object) -> bytes:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(attention_files, "pack_tensors", fail)
+        with pytest.raises(SenseprobeError, match=r"cannot write .*No space left on device"):
+            _train(corpus, tmp_path / "m")
+    assert [path.name for path in tmp_path.iterdir()] == [".m.training"]
+    lines: list[str] = []
+    assert _train(corpus, tmp_path / "m", lines).folder.is_dir()
+    assert "going on after epoch 3 of 3" in lines
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"freeze_embeddings": True}, "vectors always stay as they are"),
         ({"rate": 1e30}, "training diverged"),
         ({"columns": {"premise": "nowhere"}}, "lacks the column 'nowhere'"),
+        ({"rate": -1.0}, "rate is -1, but must be above 0"),
+        ({"minutes": float("nan")}, "minutes is nan, but must be above 0"),
+        ({"epochs": 0}, "epochs is 0, but must be at least 1"),
+        ({"batch": 0}, "batch is 0, but must be at least 1"),
+        ({"seed": -1}, "seed is -1, but must be at least 0"),
+        ({"on": "senses:file"}, "senses:file cannot be trained on"),
+        ({"on": "openai:http://127.0.0.1:9/v1#m"}, "cannot be trained on: name vectors:FILE"),
     ],
 )
 def test_bad_options_are_refused(corpus: Path, tmp_path: Path, options: dict[str, Any], message: str) -> None:

@@ -192,9 +192,9 @@ def _mask_windows(model: "MaskedLM", encoding: "Encoding") -> Iterator[_MaskedWi
     width = min(WINDOW, model.max_length - len(before) - len(after))
     if width < 2:
         raise ModelError(f"{model.name} reads {model.max_length:,} tokens, too few for a perplexity")
-    own = range(places[0], places[-1] + 1)
-    for first, end, new in cut_windows(len(own), width):
-        chosen = (*before, *own[first:end], *after)
+    inner = range(places[0], places[-1] + 1)
+    for first, end, new in cut_windows(len(inner), width):
+        chosen = (*before, *inner[first:end], *after)
         types = encoding.types
         window = Encoding(
             ids=tuple(encoding.ids[i] for i in chosen),
@@ -203,7 +203,7 @@ def _mask_windows(model: "MaskedLM", encoding: "Encoding") -> Iterator[_MaskedWi
             offsets=tuple(encoding.offsets[i] for i in chosen),
         )
         shift = len(before) - first
-        predicted = tuple(i + shift for i in range(new, end) if not encoding.special[own[i]])
+        predicted = tuple(i + shift for i in range(new, end) if not encoding.special[inner[i]])
         if predicted:
             yield _MaskedWindow(window, predicted)
 
@@ -252,7 +252,7 @@ def add_perplexity(parent: str, folder: Path, text: EvaluationText) -> Record:
     if (before.kind, before.tokens) != (after.kind, after.tokens):
         both = f"{printable(parent)} and {printable(str(folder))}"
         raise ModelError(f"{both} do not cut {text.name} into the same tokens")
-    made = Perplexity(
+    numbers = Perplexity(
         kind=before.kind,
         text=text.name,
         sha256=text.sha256,
@@ -260,7 +260,7 @@ def add_perplexity(parent: str, folder: Path, text: EvaluationText) -> Record:
         before=rounded(before.value),
         after=rounded(after.value),
     )
-    record = record.model_copy(update={"perplexity": made})
+    record = record.model_copy(update={"perplexity": numbers})
     write_whole(folder / RECORD, record.to_bytes())
     return record
 

@@ -18,6 +18,8 @@ from senseprobe.evaluate.models.vector_files import path_of
 from senseprobe.evaluate.reporting.scope import AddedSection, ReportScope
 from senseprobe.messages import listed, printable
 
+TRAINING = "training.json"  # as nli_training.py has it, which needs torch
+
 TITLE = "What was removed from the model's vectors"
 
 ABOUT = (
@@ -28,7 +30,8 @@ BROKEN = (
     "A model that is broken looks unbiased: perplexity, which is lower where a text is predicted better, shows whether "
     "it still predicts."
 )
-GONE = "its folder is not here as it was scored, so the result alone says what was removed"
+TRAINED = "it was trained after the removal, and probes and perplexity are of what it was trained on"
+UNAVAILABLE = "its folder is not here as it was scored, so the result alone says what was removed"
 
 _LAYERS = {"input": "the input", "all": "all layers, as the model is loaded"}
 _HEADS = {"none": "", "untied": "has the vectors of the parent", "tied": "has the changed vectors, too"}
@@ -36,12 +39,16 @@ _HEADS = {"none": "", "untied": "has the vectors of the parent", "tied": "has th
 
 @dataclass(frozen=True, slots=True)
 class AlteredResult:
-    """The first result of a model that something was removed from: its number, and the record where that is there."""
+    """The first result of a model that something was removed from: its number, and the record where that is there.
+
+    `is_trained`: whether it was trained after the removal, so that the record is of what it was trained on.
+    """
 
     number: int
     name: str
     removed: str
-    record: Record | None
+    record: Record | None = None
+    is_trained: bool = False
 
 
 def find_altered(scope: ReportScope) -> list[AlteredResult]:
@@ -50,25 +57,21 @@ def find_altered(scope: ReportScope) -> list[AlteredResult]:
     for number, source in enumerate(scope.inputs):
         model = source.result.model
         if (digest := str(model.get(DIGEST, ""))) and digest not in altered:
-            name = str(model["name"])
-            altered[digest] = AlteredResult(number, name, str(model.get(REMOVED, "")), _find_record(name, digest))
+            name, removed = str(model["name"]), str(model.get(REMOVED, ""))
+            altered[digest] = AlteredResult(number, name, removed)
+            with suppress(ModelError, OSError, ValueError, RuntimeError):  # a name may be any text
+                path = path_of(name) if opens(name) else Path(name).expanduser()
+                if identify_alteration(path).get(DIGEST) == digest:
+                    is_trained = (path / TRAINING).is_file()
+                    altered[digest] = AlteredResult(number, name, removed, read_record(path), is_trained)
     return list(altered.values())
-
-
-def _find_record(name: str, digest: str) -> Record | None:
-    """Return the record of a model that is where a result says, if it is still the one that was scored."""
-    with suppress(ModelError, OSError, ValueError, RuntimeError):  # a name may be any text
-        path = path_of(name) if opens(name) else Path(name).expanduser()
-        if identify_alteration(path).get(DIGEST) == digest:
-            return read_record(path)
-    return None
 
 
 def _describe_probe(probe: Probe) -> tuple[str, str]:
     """Return how many labels a probe reads, with its interval; and what that is to be compared with."""
     low, high = 100 * probe.low, 100 * probe.high
-    beside = f"{100 * probe.before:.0f} % before; the largest label is {100 * probe.majority:.0f} %"
-    return f"{100 * probe.accuracy:.0f} % of {probe.words:,} words ({low:.0f} to {high:.0f})", beside
+    reference = f"{100 * probe.before:.0f} % before; the largest label is {100 * probe.majority:.0f} %"
+    return f"{100 * probe.accuracy:.0f} % of {probe.words:,} words ({low:.0f} to {high:.0f})", reference
 
 
 def _read_probe(kind: str, record: Record) -> Cell:
@@ -85,9 +88,9 @@ def _list_omitted(record: Record) -> str:
 
 
 def _describe_perplexity(record: Record) -> Cell:
-    if (made := record.perplexity) is None:
+    if (numbers := record.perplexity) is None:
         return Cell.quiet("not measured")
-    return Cell(f"{made.before:.4g} before, {made.after:.4g} after", f"{made.kind} on {made.text}")
+    return Cell(f"{numbers.before:.4g} before, {numbers.after:.4g} after", f"{numbers.kind} on {numbers.text}")
 
 
 def _describe_norms(record: Record) -> str:
@@ -126,9 +129,10 @@ def _build_section(scope: ReportScope) -> Section:
         return Section(TITLE)
     if scope.is_brief:  # which has the line of the result elsewhere
         return Section("", tuple(line for model in altered for line in _describe_briefly(model)))
-    gone = tuple(f"{model.name}: {GONE}." for model in altered if model.record is None)
+    missing = (f"{model.name}: {UNAVAILABLE}." for model in altered if model.record is None)
+    trained = (f"{model.name}: {TRAINED}." for model in altered if model.is_trained)
     is_measured = any(model.record and model.record.perplexity for model in altered)
-    notes = (ABOUT, *((BROKEN,) if is_measured else ()), *gone)
+    notes = (ABOUT, *((BROKEN,) if is_measured else ()), *missing, *trained)
     return Section(TITLE, notes, tables=(_build_table(altered),))
 
 
@@ -136,12 +140,14 @@ def _describe_briefly(model: AlteredResult) -> Iterator[str]:
     """Yield what probes still read, and perplexity; or that the folder is gone."""
     name, record = printable(model.name), model.record
     if record is None:
-        yield f"{name}: {GONE}."
+        yield f"{name}: {UNAVAILABLE}."
         return
+    if model.is_trained:
+        yield f"{name}: {TRAINED}."
     for probe in record.probes:
-        reads, beside = _describe_probe(probe)
+        reads, reference = _describe_probe(probe)
         labels = printable(record.axis.labels_name)
-        yield f"{name}: a {probe.kind} probe still reads {labels} of {reads}; {beside}."
+        yield f"{name}: a {probe.kind} probe still reads {labels} of {reads}; {reference}."
     if record.unprobed:
         yield f"{name}: not probed ({printable(record.unprobed)})."
     if record.perplexity:

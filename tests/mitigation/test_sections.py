@@ -15,8 +15,9 @@ from senseprobe.evaluate.mitigation.api import debias
 from senseprobe.evaluate.mitigation.record import Axis, Norms, Omission, Perplexity, Probe, Record
 from senseprobe.evaluate.mitigation.sections import (
     BROKEN,
-    GONE,
     TITLE,
+    TRAINED,
+    UNAVAILABLE,
     compared_removal_section,
     find_altered,
     removal_section,
@@ -73,7 +74,7 @@ def test_a_page_says_what_was_removed_and_what_is_left(record: Record, tmp_path:
 
     assert section.title == TITLE
     assert BROKEN in section.paragraphs
-    beside = "100 % before; the largest label is 50 %"
+    reference = "100 % before; the largest label is 50 %"
     assert cells_of(section) == {
         "removed": [("he-she (1 of 4 dimensions, projection)", "")],
         "from": [("vectors:parent.txt", "")],
@@ -83,8 +84,8 @@ def test_a_page_says_what_was_removed_and_what_is_left(record: Record, tmp_path:
         "lengths": [("0.982 of the former ones on average, 0.796 at least", "")],
         "words left out": [("several tokens: businesswoman, heir", "")],
         "labels": [("list:gender", "")],
-        "a linear probe still reads": [("77 % of 120 words (69 to 84)", beside)],
-        "a non-linear probe still reads": [("88 % of 120 words (81 to 92)", beside)],
+        "a linear probe still reads": [("77 % of 120 words (69 to 84)", reference)],
+        "a non-linear probe still reads": [("88 % of 120 words (81 to 92)", reference)],
         "prediction of a text": [("38.49 before, 39.54 after", "perplexity on wiki.txt")],
     }
     assert "debiased" not in " ".join(line.plain for line in render_terminal(section, ["out"]))
@@ -94,10 +95,10 @@ def test_a_terminal_says_what_is_still_read(record: Record, tmp_path: Path) -> N
     """In sentences, of models that are compared, too."""
     model = write(tmp_path / "out", record)
     folder = tmp_path / "out"
-    beside = "100 % before; the largest label is 50 %"
+    reference = "100 % before; the largest label is 50 %"
     lines = (
-        f"{folder}: a linear probe still reads list:gender of 77 % of 120 words (69 to 84); {beside}.",
-        f"{folder}: a non-linear probe still reads list:gender of 88 % of 120 words (81 to 92); {beside}.",
+        f"{folder}: a linear probe still reads list:gender of 77 % of 120 words (69 to 84); {reference}.",
+        f"{folder}: a non-linear probe still reads list:gender of 88 % of 120 words (81 to 92); {reference}.",
         f"{folder}: perplexity on wiki.txt (4,000 tokens): 38.49 before, 39.54 after (+2.7 %).",
     )
     assert removal_section(scope_of(model, brief=True)).paragraphs == lines
@@ -121,6 +122,15 @@ def test_a_comparison_has_one_of_the_two_sections(record: Record, tmp_path: Path
     assert not compared_removal_section(scope_of(plain, compared=True))
 
 
+def test_a_model_that_was_trained_since_has_the_numbers_of_its_parent(record: Record, tmp_path: Path) -> None:
+    """A line says so, on the page and in a terminal."""
+    model = write(tmp_path / "out", record)
+    (tmp_path / "out" / "training.json").write_text("{}")
+    line = f"{tmp_path / 'out'}: {TRAINED}."
+    assert removal_section(scope_of(model)).paragraphs[-1] == line
+    assert removal_section(scope_of(model, brief=True)).paragraphs[0] == line
+
+
 def test_without_its_folder_a_result_says_what_it_knows(record: Record, tmp_path: Path) -> None:
     """The line of what was removed: where the folder is gone, was made again, or the name is nonsense."""
     model = write(tmp_path / "out", record)
@@ -131,18 +141,18 @@ def test_without_its_folder_a_result_says_what_it_knows(record: Record, tmp_path
         (altered,) = find_altered(scope_of(model | {"name": name}))
         assert altered.record is None
         section = removal_section(scope_of(model | {"name": name}))
-        assert section.paragraphs[-1] == f"{name}: {GONE}."
+        assert section.paragraphs[-1] == f"{name}: {UNAVAILABLE}."
         assert BROKEN not in section.paragraphs
         assert cells_of(section) == {"removed": [("he-she (1 of 4 dimensions, projection)", "")]}
     brief = removal_section(scope_of(model | {"name": "a\x1b[2J"}, brief=True))
-    assert brief.paragraphs == (f"'a\\x1b[2J': {GONE}.",)
+    assert brief.paragraphs == (f"'a\\x1b[2J': {UNAVAILABLE}.",)
 
 
 def test_a_damaged_record_is_as_one_that_is_gone(record: Record, tmp_path: Path) -> None:
     """Its sha256 is another one; the page is written all the same."""
     model = write(tmp_path / "out", record)
     (tmp_path / "out" / RECORD).write_text("{")
-    assert removal_section(scope_of(model)).paragraphs[-1] == f"{tmp_path / 'out'}: {GONE}."
+    assert removal_section(scope_of(model)).paragraphs[-1] == f"{tmp_path / 'out'}: {UNAVAILABLE}."
 
 
 def test_scored_models_are_shown_on_pages_and_in_comparisons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,4 +178,4 @@ def test_scored_models_are_shown_on_pages_and_in_comparisons(tmp_path: Path, mon
     assert line in " ".join(str(compared.document()).split())
     assert line in " ".join(str(results.summarize_results([after], tmp_path)).split())
     Path("out").rename("moved")
-    assert GONE in results.report([after], tmp_path / "gone.html").read_text("utf-8")
+    assert UNAVAILABLE in results.report([after], tmp_path / "gone.html").read_text("utf-8")

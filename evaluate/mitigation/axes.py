@@ -20,6 +20,9 @@ from senseprobe.tables import CsvRow, UnreadableError, csv_objects, read_csv, re
 MOST_BYTES = 2**26
 """Of a file of pairs, words or labels."""
 
+MOST_WORDS = 100_000
+"""Of such a file, for a record has them all."""
+
 SAME = 1e-6
 """Two vectors are the same where their distance is at most this part of their length, as after a removal in float32."""
 
@@ -176,6 +179,8 @@ def _parse_table(rows: Sequence[CsvRow], forms: Sequence[tuple[str, ...]]) -> It
     if form is None:
         expected = " or ".join(f"{'columns' if len(form) > 1 else 'the column'} {', '.join(form)}" for form in forms)
         raise UnreadableError(f"the first line must name {expected}", 1)
+    if len(stripped) > MOST_WORDS + 1:
+        raise UnreadableError(f"has more than {MOST_WORDS:,} rows", MOST_WORDS + 2)
     for row, cells in table_objects(stripped, form):
         if empty := next((name for name in form if not cells[name]), ""):
             raise UnreadableError(f"{empty} is empty", row.line)

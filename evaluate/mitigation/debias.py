@@ -3,6 +3,7 @@
 words -> their rows in the parent -> a map -> the copy -> `debias.safetensors` and `debias.json` beside it
 """
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -33,6 +34,10 @@ def remove_directions(parent: Parent, removal: Removal, out: Path) -> Iterator[R
 
     Raises SenseprobeError in one message where that cannot be done: nothing is left behind.
     """
+    if parent.record and len(parent.record.chain) >= record.LONGEST_CHAIN:
+        raise ModelError(
+            f"{printable(parent.name)} is the last of {record.LONGEST_CHAIN} copies of copies, and a record has no more"
+        )
     fit = fit_removal(parent, removal)
     erasure = fit.erasure
     parent.check(erasure, removal.head, removal.layers)
@@ -160,8 +165,8 @@ def alter(
     perplexity on `text` before and after, controls have none.
     """
     width = max(2, len(str(controls)))
-    folders = [out.with_name(f"{out.name}-random-{number:0{width}}") for number in range(1, controls + 1)]
-    if existing := next((path for path in (out, *folders) if path.exists()), None):
+    folders = [out.parent / f"{out.name}-random-{number:0{width}}" for number in range(1, controls + 1)]
+    if existing := next((path for path in (out, *folders) if os.path.lexists(path)), None):
         raise SenseprobeError(f"{existing} exists and is not overwritten: choose a new folder with --out")
     written = list[Path]()
     try:

@@ -97,9 +97,9 @@ class TableParent:
             with whole_folder(out) as folder:
                 copy.write(folder)
                 yield folder, Change(copy.removed, copy.scale, copy.residual, copy.norms)
-        except FileExistsError:
-            raise SenseprobeError(f"{out} exists and is not overwritten: choose a new folder with --out") from None
         except OSError as error:
+            if isinstance(error, FileExistsError) and out.exists():
+                raise SenseprobeError(f"{out} exists and is not overwritten: choose a new folder with --out") from None
             raise SenseprobeError(f"cannot write {out}: {error.strerror or error}; nothing was changed") from error
 
 

@@ -6,6 +6,7 @@ removed of each row, the parent's vectors can be computed.
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from senseprobe.arrays import explained, map_tensors, pack_tensors
 from senseprobe.atomic_files import read_plain
 from senseprobe.errors import ModelError
+from senseprobe.evaluate.mitigation.axes import MOST_WORDS
 from senseprobe.evaluate.mitigation.erasure import Erasure
 from senseprobe.evaluate.models.alteration import MAP, MOST_RECORD, RECORD
 from senseprobe.messages import printable
@@ -29,7 +31,8 @@ SCHEMA = 1
 LONGEST_CHAIN = 16
 """Records within each other, at most: of a model that was altered, of its parent, and so on."""
 
-_MOST_WORDS = 100_000
+_MOST_WORDS = MOST_WORDS
+_MOST_FORMS = 10 * MOST_WORDS
 
 Method = Literal["projection", "leace", "inlp", "random"]
 Text = Annotated[str, Field(max_length=4096)]
@@ -157,7 +160,7 @@ class Record(_Part):
     method: Method
     axis: Axis
     spellings: Literal["all", "one"] = "all"
-    forms: Annotated[tuple[Form, ...], Field(max_length=_MOST_WORDS)] = ()
+    forms: Annotated[tuple[Form, ...], Field(max_length=_MOST_FORMS)] = ()
     omitted: Annotated[tuple[Omission, ...], Field(max_length=_MOST_WORDS)] = ()
     dimensions: Annotated[int, Field(ge=1)]
     rank: Annotated[int, Field(ge=1)]
@@ -238,7 +241,7 @@ def read_record(path: Path) -> Record | None:
     """
     path = path.expanduser()
     file = (path if path.is_dir() else path.parent) / RECORD
-    if not file.exists():
+    if not os.path.lexists(file):  # a link to nothing is a record that cannot be read
         return None
     try:
         value = read_json(read_plain(file, MOST_RECORD))
@@ -247,7 +250,7 @@ def read_record(path: Path) -> Record | None:
         return Record.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
+        where = ".".join(map(str, first["loc"][-4:]))  # of a chain that may be long
         reason = f"{where}: {first['msg']}" if where else first["msg"]
         raise ModelError(f"{printable(str(file))} is not a record of what was removed: {printable(reason)}") from None
     except UnreadableError as error:

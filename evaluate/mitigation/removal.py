@@ -22,6 +22,9 @@ FITTED: tuple[Method, ...] = ("leace", "inlp")
 _SAME = 1e-6
 """A difference counts as a direction of its own where it is at least this part of the largest."""
 
+_ROUNDINGS = {"float16": 2.0**-10, "bfloat16": 2.0**-8}
+"""How far apart rounding may set two vectors that were one, as a part of the longer of them."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Removal:
@@ -186,7 +189,9 @@ def _fit_axis(parent: Parent, removal: Removal) -> Fit:
         raise ModelError(f"{parent.name} has no pair of {printable(axis.name)}: {parent.lacking} ({listed(missing)})")
     used = {word: found[word] for pair, _ in pairs for word in pair}
     sides = [parent.read([_rows(found[pair[side]], form, side) for pair, form in pairs]) for side in (0, 1)]
-    same = [pair for (pair, _), a, b in zip(pairs, *sides, strict=True) if np.array_equal(a, b)]
+    lengths, apart = np.linalg.norm(sides, axis=2).max(axis=0), np.linalg.norm(sides[0] - sides[1], axis=1)
+    rounding = _ROUNDINGS.get(parent.number_format, axes.SAME)  # as after a removal of what told them apart
+    same = [pairs[number][0] for number in np.flatnonzero(apart <= rounding * lengths)]
     if same:
         named = listed(dict.fromkeys("-".join(pair) for pair in same))
         raise ModelError(f"{parent.name} has one vector for both words of {printable(named)}: there is no direction")

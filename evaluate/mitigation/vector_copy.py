@@ -55,6 +55,8 @@ class VectorCopy:
 
     def alter(self, first: int, rows: FloatArray) -> FloatArray:
         """Return rows without the directions, the first of which is row `first`; float64 of shape (N, dimensions)."""
+        if not (finite := np.isfinite(rows).all(axis=1)).all():
+            raise Unusable(f"row {first + int(np.argmin(finite)) + 1} has a number that is not finite")
         span = slice(first, first + len(rows))
         self.removed[span], altered = _erase(rows, self.erasure)
         self._before[span] = np.linalg.norm(rows, axis=1)
@@ -93,7 +95,11 @@ class VectorCopy:
             raise failure
         for words in self.table.files[1:]:
             shutil.copyfile(words, folder / words.name)
-        self._measure(open_vectors(copy))
+        try:
+            self._measure(open_vectors(copy))
+        except ModelError as error:  # of a file that will have another name, or none
+            reason = str(error).replace(str(folder), folder.name).partition(": --skip-bad")[0]
+            raise ModelError(f"{printable(str(path))} cannot be copied: {reason}") from None
         return copy
 
     def _measure(self, copy: VectorTable) -> None:

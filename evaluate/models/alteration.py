@@ -5,6 +5,7 @@ says what was removed. A model's weights differ from the parent's, too, but for 
 """
 
 import hashlib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -111,7 +112,7 @@ def identify_alteration(path: Path) -> dict[str, str]:
     """
     path = path.expanduser()
     file = (path if path.is_dir() else path.parent) / RECORD
-    if not file.exists():
+    if not os.path.lexists(file):  # a link to nothing is a record that cannot be read
         return {}
     try:
         data = read_plain(file, MOST_RECORD)

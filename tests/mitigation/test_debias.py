@@ -456,3 +456,76 @@ def test_the_map_is_what_was_applied(parent: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(read(tmp_path / "out"), erasure.apply(before), atol=3e-6)
     np.testing.assert_allclose(of_rows["removed"], erasure.read(before), atol=1e-12)
     assert MATRIX.shape == before.shape
+
+
+def test_an_attack_on_folders(parent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders that have no name, or names that are taken by a link or a file, are one message each."""
+    monkeypatch.chdir(tmp_path)
+    Path("taken-random-02").symlink_to("nowhere")
+    Path("file").write_text("")
+    for out, message in (
+        (".", "^. exists and is not overwritten"),
+        ("taken", "^taken-random-02 exists and is not overwritten"),
+        ("file/sub", "^cannot write file/sub: "),
+    ):
+        with pytest.raises(SenseprobeError, match=message):
+            debias(parent, out, direction="he-she", controls=2)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "parent", "taken-random-02"]
+
+
+def test_more_copies_of_copies_than_a_record_has(parent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last that fits is made, and the next is refused before anything is computed."""
+    monkeypatch.setattr("senseprobe.evaluate.mitigation.record.LONGEST_CHAIN", 2)
+    first, second = (tmp_path / name for name in ("first", "second"))
+    debias(parent, first, method="random")
+    debias(f"vectors:{first}", second, method="random", seed=1)
+    with pytest.raises(ModelError, match="second is the last of 2 copies of copies"):
+        debias(f"vectors:{second}", tmp_path / "third", method="random", seed=2)
+
+
+def test_a_file_of_more_words_than_a_record_has(
+    parent: str, labels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is refused when it is read."""
+    monkeypatch.setattr("senseprobe.evaluate.mitigation.axes.MOST_WORDS", 10)
+    with pytest.raises(SenseprobeError, match=r"labels.csv:12: has more than 10 rows"):
+        debias(parent, tmp_path / "out", method="leace", labels=labels)
+
+
+@pytest.mark.parametrize("number", ["nan", "inf"])
+def test_a_vector_that_is_not_finite(tmp_path: Path, number: str) -> None:
+    """The message names the parent, and not the copy that will have been removed."""
+    path = tmp_path / "vectors.txt"
+    path.write_text(f"he 1 0 0 1\nshe 0 1 0 1\nthing {number} 0 1 0\n", encoding="utf-8")
+    with pytest.raises(ModelError, match=r"vectors.txt: row 3 has a number that is not finite$"):
+        debias(f"vectors:{path}", tmp_path / "out", direction="he-she")
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_a_copy_that_its_number_format_cannot_hold(tmp_path: Path) -> None:
+    """A row of float16 that is turned and brought to its length may leave what float16 can hold."""
+    rows = np.array([[1, 0, 0, 1], [0, 1, 0, 1], [4e4, -4e4, 65504, 0]], dtype=np.float16)
+    np.save(tmp_path / "v.npy", rows)
+    (tmp_path / "v.txt").write_text("he\nshe\nthing\n")
+    with pytest.raises(ModelError, match=r"^[^ ]*/v.npy cannot be copied: .*row 3 has a number that is not finite"):
+        debias(f"vectors:{tmp_path / 'v.npy'}", tmp_path / "out", direction="he-she", renormalise=True)
+
+
+@pytest.mark.parametrize(("number_format", "apart"), [("float16", 2.0**-11), ("float32", 2.0**-22)])
+def test_words_that_rounding_sets_apart(tmp_path: Path, number_format: str, apart: float) -> None:
+    """Where what told them apart was removed before, what rounding left is no direction."""
+    rows = np.array([[1, 1, 1, 1], [1 + apart, 1, 1, 1], [0, 1, 2, 3]], dtype=np.float64)
+    np.save(tmp_path / "v.npy", rows.astype(number_format))
+    (tmp_path / "v.txt").write_text("he\nshe\nthing\n")
+    with pytest.raises(ModelError, match="has one vector for both words of he-she"):
+        debias(f"vectors:{tmp_path / 'v.npy'}", tmp_path / "out", direction="he-she")
+
+
+def test_a_record_that_is_a_link_to_nothing(parent: str, tmp_path: Path) -> None:
+    """A model is not taken for one that nothing was removed from."""
+    debias(parent, out := tmp_path / "out", direction="he-she")
+    (out / RECORD).unlink()
+    (out / RECORD).symlink_to("nowhere")
+    for use in (models.load, lambda spec: debias(spec, tmp_path / "again", method="random")):
+        with pytest.raises(ModelError, match=r"debias.json cannot be read: is not a plain file"):
+            use(f"vectors:{out}")

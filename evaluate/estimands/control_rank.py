@@ -10,8 +10,8 @@ from typing import Any
 from senseprobe.messages import counted
 
 LEVEL = 0.05
-FEWEST = 19
-"""Controls that a rank needs to be able to have a p of 0.05."""
+FEWEST = 20
+"""Controls that a rank needs to be able to have a p below 0.05."""
 
 USUAL = 39
 """Controls where only scoring is repeated; where training is, they cost too much, and 8 are usual."""

@@ -48,13 +48,15 @@ def test_ranks_by_hand() -> None:
     assert (eight.extreme, eight.p) == (0, pytest.approx(1 / 9))
     assert eight.reading == "outside all 8 controls: not shown"
     assert rank(9.0, *[1.0] * 39).reading == "outside all 39 controls: shown"
+    assert rank(9.0, *[1.0] * (FEWEST - 1)).reading == "outside all 19 controls: not shown"
+    assert rank(9.0, *[1.0] * FEWEST).reading == "outside all 20 controls: shown"
     assert rank(9.0, 9.0, *[1.0] * 38).reading == "1 of 39 controls moves it as far: not shown"
     assert rank(9.0, 9.0, *[1.0] * 78).reading == "1 of 79 controls moves it as far: shown"
 
 
 @given(st.floats(-100, 100), st.lists(st.floats(-100, 100), min_size=1, max_size=60))
 def test_a_rank_is_a_probability(change: float, controls: list[float]) -> None:
-    """It lies between 1/(K + 1) and 1, is blind to signs, and fewer than 19 controls never show anything."""
+    """It lies between 1/(K + 1) and 1, is blind to signs, and too few controls never show anything."""
     made = rank(change, *controls)
     assert 1 / (len(controls) + 1) <= made.p <= 1
     assert made.p == rank(-change, *(-control for control in controls)).p

@@ -27,7 +27,7 @@ from senseprobe.atomic_files import write_whole
 from senseprobe.errors import LexiconError, ModelError, SenseprobeError
 from senseprobe.evaluate.mitigation.record import Perplexity, Record, read_record, rounded
 from senseprobe.evaluate.models.alteration import RECORD
-from senseprobe.evaluate.models.registry import opens
+from senseprobe.evaluate.models.registry import is_encoder, opens
 from senseprobe.evaluate.models.source import ModelSource
 from senseprobe.lexicon.install import VERSION
 from senseprobe.lexicon.wordnet import Vocabulary
@@ -216,7 +216,8 @@ def predicts_tokens(spec: str) -> bool:
 
     Raises ModelError where that cannot be read.
     """
-    return not opens(spec) and ModelSource(spec).abilities[0] in _KINDS
+    source = ModelSource(spec)
+    return not opens(spec) and source.abilities[0] in _KINDS and not is_encoder(source.spec)
 
 
 def choose_text(parent: str, file: str | Path | None) -> tuple[EvaluationText | None, str]:

@@ -53,17 +53,17 @@ class AlteredResult:
 
 def find_altered(scope: ReportScope) -> list[AlteredResult]:
     """Return the models of results that something was removed from, each once."""
-    altered: dict[str, AlteredResult] = {}
+    altered: dict[tuple[str, str], AlteredResult] = {}  # a model that was trained since has the record of its parent
     for number, source in enumerate(scope.inputs):
         model = source.result.model
-        if (digest := str(model.get(DIGEST, ""))) and digest not in altered:
-            name, removed = str(model["name"]), str(model.get(REMOVED, ""))
-            altered[digest] = AlteredResult(number, name, removed)
+        name, digest, removed = str(model["name"]), str(model.get(DIGEST, "")), str(model.get(REMOVED, ""))
+        if digest and (name, digest) not in altered:
+            altered[name, digest] = AlteredResult(number, name, removed)
             with suppress(ModelError, OSError, ValueError, RuntimeError):  # a name may be any text
                 path = path_of(name) if opens(name) else Path(name).expanduser()
                 if identify_alteration(path).get(DIGEST) == digest:
                     is_trained = (path / TRAINING).is_file()
-                    altered[digest] = AlteredResult(number, name, removed, read_record(path), is_trained)
+                    altered[name, digest] = AlteredResult(number, name, removed, read_record(path), is_trained)
     return list(altered.values())
 
 

@@ -186,6 +186,12 @@ def _ability_of_head(architecture: str) -> str | None:
     return None
 
 
+def is_encoder(spec: str) -> bool:
+    """Return whether a config names architectures that only make vectors, without a head; False where it has none."""
+    names = raw_config(spec).get("architectures")
+    return bool(names) and isinstance(names, list) and not any(_ability_of_head(str(name)) for name in names)
+
+
 def _heads() -> dict[str, Mapping[str, str | Iterable[str]]]:
     """Return, by ability, the architectures that transformers has of each type of model."""
     from transformers.models.auto import modeling_auto

@@ -1,6 +1,7 @@
 """Perplexity of causal models and pseudo-perplexity of masked ones, beside a loop over transformers' own logits."""
 
 import hashlib
+import json
 import math
 import shutil
 from collections.abc import Iterator
@@ -184,11 +185,21 @@ def test_where_no_token_is_predicted_there_is_no_number() -> None:
         measure_perplexity(make_causal({}, start=()), EvaluationText("a", ("a",)))
 
 
-def test_other_models_have_none() -> None:
+def test_other_models_have_none(tiny_models: dict[str, Path], tmp_path: Path) -> None:
     """Encoders, NLI models and files of vectors predict no tokens."""
     with pytest.raises(ModelError, match="does not predict tokens"):
         measure_perplexity(SimpleNamespace(name="x", ability="vectors"), TEXT)
     assert not predicts_tokens("vectors:x.txt")
+    bert = tiny_models["bert"]
+    assert predicts_tokens(str(bert))
+    for architecture in ("BertModel", "BertForSequenceClassification"):
+        encoder = shutil.copytree(bert, tmp_path / architecture)
+        config = json.loads((bert / "config.json").read_text()) | {"architectures": [architecture]}
+        (encoder / "config.json").write_text(json.dumps(config))
+        assert not predicts_tokens(str(encoder))
+        assert choose_text(str(encoder), None) == (None, "")
+        with pytest.raises(ModelError, match="leave --text out"):
+            choose_text(str(encoder), "text.txt")
 
 
 # --- texts ----------------------------------------------------------------------------------------------------------
@@ -370,3 +381,20 @@ def test_a_broken_copy_is_written_without_a_number(
     assert made.record.perplexity is None
     assert "no perplexity: " in str(made.section())
     assert (tmp_path / "out" / RECORD).exists()
+
+
+def test_an_interrupted_measurement_leaves_nothing_behind(
+    causal_folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy is there with all that is to be recorded, or not at all."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "text.txt").write_text("He judges the horses.\n")
+    monkeypatch.setattr("senseprobe.evaluate.mitigation.perplexity.measure_perplexity", interrupt)
+
+    with pytest.raises(KeyboardInterrupt):
+        debias(causal_folders["gpt2"], tmp_path / "out", direction="he-she", text=tmp_path / "text.txt")
+
+    assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]

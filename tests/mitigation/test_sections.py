@@ -129,6 +129,8 @@ def test_a_model_that_was_trained_since_has_the_numbers_of_its_parent(record: Re
     line = f"{tmp_path / 'out'}: {TRAINED}."
     assert removal_section(scope_of(model)).paragraphs[-1] == line
     assert removal_section(scope_of(model, brief=True)).paragraphs[0] == line
+    parent = write(tmp_path / "parent", record)
+    assert [altered.is_trained for altered in find_altered(scope_of(parent, model, model))] == [False, True]
 
 
 def test_without_its_folder_a_result_says_what_it_knows(record: Record, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from senseprobe.errors import ModelError
 from senseprobe.evaluate.mitigation.axes import MOST_WORDS
 from senseprobe.evaluate.mitigation.erasure import Erasure
 from senseprobe.evaluate.models.alteration import MAP, MOST_RECORD, RECORD
-from senseprobe.messages import printable
+from senseprobe.messages import counted, listed, printable
 from senseprobe.statistics.intervals import FloatArray
 from senseprobe.tables import UnreadableError, read_json
 
@@ -220,13 +220,27 @@ def describe_removal(
 
     >>> describe_removal(Axis(direction="he-she"), "projection", 1, 50)
     'he-she (1 of 50 dimensions, projection)'
+    >>> describe_removal(Axis(direction="age.csv", pairs=(("young", "old"), ("kid", "elder"))), "projection", 1, 50)
+    'age.csv: young-old and 1 more pair (1 of 50 dimensions, projection)'
     """
     size = f"{rank} of {dimensions} dimensions"
-    what = axis.direction or axis.labels_name
-    text = f"{what} ({size}, {_METHOD_NAMES[method]})" if method != "random" else f"{size} at random (seed {seed})"
+    text = (
+        f"{_describe_axis(axis)} ({size}, {_METHOD_NAMES[method]})"
+        if method != "random"
+        else f"{size} at random (seed {seed})"
+    )
     text += ", in all layers" if layers == "all" else ""
     whole = f"{text}; before that {parent.removed}" if parent else text
     return printable(whole).replace("|", "/")[:1024]
+
+
+def _describe_axis(axis: Axis) -> str:
+    """Return the name of an axis, and the first of its words where the name is not one."""
+    if len(axis.pairs) > 1:
+        return f"{axis.direction}: {'-'.join(axis.pairs[0])} and {counted(len(axis.pairs) - 1, 'more pair')}"
+    if axis.words:
+        return f"{axis.direction}: {axis.words[0]} and {counted(len(axis.words) - 1, 'more word')}"
+    return axis.direction or f"{axis.labels_name}: {listed(dict.fromkeys(axis.labels.values()))}"
 
 
 def rounded(number: float) -> float:

@@ -256,6 +256,11 @@ def _fit_labels(parent: Parent, removal: Removal) -> Fit:
         )
         at_chance = ended.at_chance
     else:
+        if len(vectors) < 2 * parent.dimensions:
+            raise ModelError(
+                f"LEACE needs two words per dimension, {2 * parent.dimensions:,} of {parent.name}, but the fit has "
+                f"{len(vectors):,}: --rest adds words without a label"
+            )
         erasure = fit_leace(vectors, labels)
     used_rows = {word: found[word] for word in used}
     unseen = tuple(words[number] for number in held)

@@ -201,7 +201,7 @@ def test_a_model_on_frozen_vectors(tmp_path: Path) -> None:
 def test_models_of_which_nothing_is_known(parents: dict[str, Path], tmp_path: Path) -> None:
     """A plug-in's model that does not say what it reads is not marked."""
     folder = debias(parents["bert"], tmp_path / "out")
-    assert mark_tables({"c": ROWS}, get("pll"), SimpleNamespace(alteration=folder))["c"].equals(ROWS)  # type: ignore[arg-type]
+    assert mark_tables({"c": ROWS}, get("pll"), SimpleNamespace(alteration=folder))["c"].equals(ROWS)
 
 
 def test_many_rows() -> None:

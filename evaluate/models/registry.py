@@ -265,7 +265,9 @@ def _folder_of(spec: str, commit: str | None) -> Path | None:
         return None
     from senseprobe.evaluate.models.checkpoint import find_optional_file
 
-    record, _ = (find_optional_file(spec.partition("@")[0], name, commit) for name in (RECORD, MAP))
+    name = spec.partition("@")[0]
+    if record := find_optional_file(name, RECORD, commit):
+        find_optional_file(name, MAP, commit)  # beside it, for those that read the map
     return record.parent if record else None
 
 

@@ -303,7 +303,7 @@ def list_accuracies(root: Path, seeds: int, controls: Sequence[str]) -> Iterator
     ]
     for name, group in groups:
         shares = [read_accuracies(root, seed, arm) for seed in range(seeds) for arm in group]
-        means = [[share[at] for share in shares if share[at] is not None] for at in range(len(names))]
+        means = [[part for share in shares if (part := share[at]) is not None] for at in range(len(names))]
         yield f"{name:34}" + "".join(f"{mean(of):20.1f}" if of else f"{'':>20}" for of in means)
 
 

@@ -197,9 +197,12 @@ class Record(_Part):
         """The sha256 of the file: part ``debias`` of a model's identity."""
         return hashlib.sha256(self.to_bytes()).hexdigest()
 
-    def to_bytes(self) -> bytes:
-        """Return the contents of the file, the same bytes for the same record."""
-        value = self.model_dump(mode="json", by_alias=True)
+    def to_bytes(self, *, complete: bool = True) -> bytes:
+        """Return the contents of the file, the same bytes for the same record.
+
+        Unless `complete`, without fields that a record that was read did not have: those of newer versions.
+        """
+        value = self.model_dump(mode="json", by_alias=True, exclude_unset=not complete)
         return f"{json.dumps(value, ensure_ascii=False, indent=1)}\n".encode("utf-8", "surrogatepass")
 
 

@@ -320,6 +320,17 @@ def test_one_flipped_byte_is_found(name: str, parent: str, tmp_path: Path) -> No
     assert "is not what its record says" in str(check.section())
 
 
+def test_an_older_record_is_as_it_was_written(parent: str, tmp_path: Path) -> None:
+    """A field that it does not have yet is no change."""
+    debias(parent, tmp_path / "out", direction="he-she")
+    record = json.loads((tmp_path / "out" / RECORD).read_bytes())
+    del record["at_chance"], record["axis"]["labels_name"]
+    text = json.dumps(record, ensure_ascii=False, indent=1)
+    (tmp_path / "out" / RECORD).write_text(f"{text}\n", encoding="utf-8")
+
+    assert "debias.json was changed: it is not as it was written" not in check_debias(tmp_path / "out").differences
+
+
 def test_another_parent_is_found(parent: str, tmp_path: Path) -> None:
     """Before anything is made."""
     debias(parent, tmp_path / "out", direction="he-she")

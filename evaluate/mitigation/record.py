@@ -20,7 +20,7 @@ from senseprobe.atomic_files import read_plain
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.mitigation.axes import MOST_WORDS
 from senseprobe.evaluate.mitigation.erasure import Erasure
-from senseprobe.evaluate.models.alteration import MAP, MOST_RECORD, RECORD
+from senseprobe.evaluate.models.alteration import MAP, MOST_RECORD, RECORD, resolve_stored
 from senseprobe.messages import counted, listed, printable
 from senseprobe.statistics.intervals import FloatArray
 from senseprobe.tables import UnreadableError, read_json
@@ -261,7 +261,7 @@ def read_record(path: Path) -> Record | None:
     if not os.path.lexists(file):  # a link to nothing is a record that cannot be read
         return None
     try:
-        value = read_json(read_plain(file, MOST_RECORD))
+        value = read_json(read_plain(resolve_stored(file), MOST_RECORD))
         if isinstance(value, dict) and isinstance(value.get("schema"), int) and value["schema"] > SCHEMA:
             raise ModelError(f"{printable(str(file))} is of a newer senseprobe: update this one")
         return Record.model_validate(value)
@@ -294,7 +294,7 @@ def read_map(folder: Path) -> tuple[Erasure, Mapping[str, NDArray[Any]]]:
     Raises ModelError where they are not of one size, or a number is not finite.
     """
     path = folder / MAP
-    if not path.is_file() or path.is_symlink():
+    if not path.is_file() or (path.is_symlink() and resolve_stored(path) == path):
         raise ModelError(f"{printable(str(path))} is missing: make the folder again")
     with explained(path):
         tensors, _ = map_tensors(path)

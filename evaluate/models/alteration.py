@@ -85,7 +85,8 @@ def alter_model(model: Any, folder: Path) -> None:  # noqa: ANN401 - of any fami
     """Let rooms alter a model that was loaded, and note the `folder` of its record."""
     with suppress(AttributeError):  # of a plug-in's model that takes no more attributes
         model.alteration = folder
-    if not ALTERATIONS.ours and read_json(read_plain(folder / RECORD, MOST_RECORD)).get("layers", "input") != "input":
+    record = {} if ALTERATIONS.ours else read_json(read_plain(resolve_stored(folder / RECORD), MOST_RECORD))
+    if record.get("layers", "input") != "input":
         raise ModelError(f"{model.name} is altered as it is loaded, by evaluate/mitigation, which is missing here")
     for alteration in ALTERATIONS.ours.values():
         alteration.load(model, folder)
@@ -115,7 +116,7 @@ def identify_alteration(path: Path) -> dict[str, str]:
     if not os.path.lexists(file):  # a link to nothing is a record that cannot be read
         return {}
     try:
-        data = read_plain(file, MOST_RECORD)
+        data = read_plain(resolve_stored(file), MOST_RECORD)
         value = read_json(data)
     except UnreadableError as error:
         raise ModelError(error.at(file)) from None
@@ -128,6 +129,13 @@ def identify_alteration(path: Path) -> dict[str, str]:
     if path.is_file() and path.name not in files:
         return {}
     return {DIGEST: hashlib.sha256(data).hexdigest(), REMOVED: removed}
+
+
+def resolve_stored(path: Path) -> Path:
+    """Return a path; in the cache of the Hub, where all files are links, that in the store of the same repository."""
+    folder, target = path.parent.resolve(), path.resolve() if path.is_symlink() else path
+    is_stored = folder.parent.name == "snapshots" and target.parent == folder.parent.parent / "blobs"
+    return target if is_stored else path
 
 
 def _may_be_signed(text: str) -> bool:

@@ -18,7 +18,7 @@ from senseprobe.evaluate import models
 from senseprobe.evaluate.cache import Store
 from senseprobe.evaluate.mitigation.api import check_debias, debias
 from senseprobe.evaluate.mitigation.record import Method, Probe, Record, read_map, read_record, recover_parent
-from senseprobe.evaluate.models.alteration import MAP, RECORD
+from senseprobe.evaluate.models.alteration import MAP, RECORD, identify_alteration
 from senseprobe.evaluate.models.vector_tables import open_vectors
 from senseprobe.evaluate.result import read_result
 from senseprobe.evaluate.scorers import SCORERS
@@ -540,3 +540,23 @@ def test_a_record_that_is_a_link_to_nothing(parent: str, tmp_path: Path) -> None
     for use in (models.load, lambda spec: debias(spec, tmp_path / "again", method="random")):
         with pytest.raises(ModelError, match=r"debias.json cannot be read: is not a plain file"):
             use(f"vectors:{out}")
+
+
+def test_files_in_the_cache_of_the_hub_are_links(parent: str, tmp_path: Path) -> None:
+    """Those into the store of their repository are read, and no others."""
+    debias(parent, out := tmp_path / "out", direction="he-she")
+    folder, store = tmp_path / "models--a--b" / "snapshots" / "commit", tmp_path / "models--a--b" / "blobs"
+    folder.mkdir(parents=True)
+    store.mkdir()
+    for name in (RECORD, MAP):
+        (store / name).write_bytes((out / name).read_bytes())
+        (folder / name).symlink_to(f"../../blobs/{name}")
+    assert identify_alteration(folder) == identify_alteration(out)
+    assert read_record(folder) == read_record(out)
+    assert read_map(folder)[0].rank == 1
+    for name in (RECORD, MAP):
+        (folder / name).unlink()
+        (folder / name).symlink_to(out / name)
+    for read_file in (identify_alteration, read_record, read_map):
+        with pytest.raises(ModelError):
+            read_file(folder)

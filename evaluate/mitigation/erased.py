@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.erased_rows import ERASED, INPUT, READ_AS, WHOLE
-from senseprobe.evaluate.mitigation.record import Record, read_map, read_record
+from senseprobe.evaluate.mitigation.record import Record, check_vectors, read_map, read_record
 from senseprobe.evaluate.models.alteration import Alteration, AlteredModel, Tables
 from senseprobe.evaluate.models.vector_files import VectorFile
 from senseprobe.evaluate.scorers.base import Scorer
@@ -213,7 +213,11 @@ def _join(rows: Sequence[int], first: Iterable[int], second: Iterable[int]) -> d
 def load_altered(model: Any, folder: Path) -> None:  # noqa: ANN401 - of any family
     """Alter a model that was loaded, where the record in a folder says that it is altered so."""
     record = read_record(folder)
-    if record is not None and record.layers == "all":
+    if record is None:
+        return
+    if isinstance(model, VectorFile):
+        check_vectors(record, model.table.files, model.identity["weights"])
+    if record.layers == "all":
         from senseprobe.evaluate.mitigation.hidden_layers import alter_layers
 
         alter_layers(model, folder)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from senseprobe.atomic_files import whole_folder
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.mitigation.erasure import Erasure
-from senseprobe.evaluate.mitigation.record import Norms, read_record
+from senseprobe.evaluate.mitigation.record import Norms, check_vectors, read_record
 from senseprobe.evaluate.mitigation.vector_copy import VectorCopy
 from senseprobe.evaluate.models.alteration import identify_alteration
 from senseprobe.evaluate.models.packages import find_fetched
@@ -60,7 +60,10 @@ class TableParent:
             raise ModelError(f"{spec} is not a file of vectors of words: directions are not removed from it")
         self.name, self._model = spec, VectorFile.load(spec)
         self.dimensions, self.number_format = self._model.table.dimensions, self._model.table.dtype
-        self.record = read_record(path_of(spec))
+        has_record = bool(identify_alteration(path_of(spec)))  # which may be of another file beside it
+        self.record = read_record(path_of(spec)) if has_record else None
+        if self.record is not None:
+            check_vectors(self.record, self._model.table.files, self._model.identity["weights"])
 
     def check(self, erasure: Erasure, head: HeadChoice, layers: LayerChoice) -> None:
         """Raise ModelError where a copy cannot be made so."""

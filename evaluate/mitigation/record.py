@@ -7,7 +7,7 @@ removed of each row, the parent's vectors can be computed.
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -274,6 +274,19 @@ def read_record(path: Path) -> Record | None:
         raise ModelError(error.at(file)) from None
     except OSError as error:
         raise ModelError(f"{printable(str(file))} cannot be read: {error.strerror or error}") from None
+
+
+def check_vectors(record: Record, files: Sequence[Path], weights: str) -> None:
+    """Raise ModelError where files of vectors are not those that a record beside them is of.
+
+    - `weights`: their part of a model's identity (`identify_table` in evaluate/models/vector_files.py).
+    """
+    digests = (bytes.fromhex(record.files.get(path.name, "")) for path in files)
+    if hashlib.sha256(b"".join(digests)).hexdigest() != weights:
+        raise ModelError(
+            f"{printable(str(files[0]))} is not the file that something was removed from, as {RECORD} beside it says: "
+            "make the folder again, or move other vectors to another folder"
+        )
 
 
 def pack_map(erasure: Erasure, removed: FloatArray, scale: FloatArray | None = None) -> bytes:

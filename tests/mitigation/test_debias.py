@@ -560,3 +560,17 @@ def test_files_in_the_cache_of_the_hub_are_links(parent: str, tmp_path: Path) ->
     for read_file in (identify_alteration, read_record, read_map):
         with pytest.raises(ModelError):
             read_file(folder)
+
+
+def test_a_record_beside_other_vectors(parent: str, tmp_path: Path) -> None:
+    """Nothing was removed from vectors of the same name, so nothing says that it was; of others it says nothing."""
+    debias(parent, out := tmp_path / "out", direction="he-she")
+    (file,) = out.glob("*.txt")
+    other = file.rename(out / "other.txt")
+    assert "debias" not in models.load(f"vectors:{other}").identity
+    assert debias(f"vectors:{other}", tmp_path / "copy", method="random").record.parent.record is None
+    write(tmp_path / "again", seed=1)
+    file.write_bytes((tmp_path / "again" / file.name).read_bytes())
+    for use in (models.load, lambda spec: debias(spec, tmp_path / "unmade", method="random")):
+        with pytest.raises(ModelError, match=r"is not the file that something was removed from"):
+            use(f"vectors:{file}")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.erased_rows import ERASED, INPUT, READ_AS, WHOLE
-from senseprobe.evaluate.mitigation.record import Record, check_vectors, read_map, read_record
+from senseprobe.evaluate.mitigation.record import Record, check_vectors, check_weights, read_map, read_record
 from senseprobe.evaluate.models.alteration import Alteration, AlteredModel, Tables
 from senseprobe.evaluate.models.vector_files import VectorFile
 from senseprobe.evaluate.scorers.base import Scorer
@@ -219,6 +219,8 @@ def load_altered(model: Any, folder: Path) -> None:  # noqa: ANN401 - of any fam
         check_vectors(record, model.table.files, model.identity["weights"])
     if record.layers == "all":
         from senseprobe.evaluate.mitigation.hidden_layers import alter_layers
+
+        check_weights(record, folder)
 
         alter_layers(model, folder)
 

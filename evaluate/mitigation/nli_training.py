@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 
 from senseprobe.atomic_files import whole_folder
 from senseprobe.document import Section, Table
@@ -159,8 +160,8 @@ def train_and_write(
 def _explained_writing(out: Path) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
+    except (OSError, SafetensorError) as error:  # of a full disk, too, which safetensors calls an error of its own
+        reason = getattr(error, "strerror", None) or printable(str(error))
         raise SenseprobeError(
-            f"cannot write {printable(str(out))}: {error.strerror or error}; the same command goes on after the last "
-            "epoch that was kept"
+            f"cannot write {printable(str(out))}: {reason}; the same command goes on after the last epoch that was kept"
         ) from error

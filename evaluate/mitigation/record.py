@@ -289,6 +289,20 @@ def check_vectors(record: Record, files: Sequence[Path], weights: str) -> None:
         )
 
 
+def check_weights(record: Record, folder: Path) -> None:
+    """Raise ModelError where the weights in a folder, or the map, are not those that its record is of."""
+    names = [name for name in record.files if name.endswith(".safetensors") and "/" not in name]
+    for name in names:
+        digest = ""
+        if (path := folder / name).is_file():
+            with explained(path), path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if digest != record.files[name]:
+            raise ModelError(
+                f"{printable(str(path))} is not the file that {RECORD} beside it is of: make the folder again"
+            )
+
+
 def pack_map(erasure: Erasure, removed: FloatArray, scale: FloatArray | None = None) -> bytes:
     """Return the contents of `debias.safetensors`.
 

@@ -1,6 +1,7 @@
 """Copies of models of transformers without directions, from words to the record: forms, identity, made again."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,16 @@ def test_all_layers_are_altered_as_the_model_is_loaded(parents: dict[str, Path],
     with pytest.raises(ModelError, match="use its parent"):
         debias(str(tmp_path / "out"), tmp_path / "other", direction="he-she", text="none")
     assert not (tmp_path / "other").exists()
+
+
+def test_a_record_of_all_layers_beside_another_model(parents: dict[str, Path], tmp_path: Path) -> None:
+    """Its map is not applied to a model that it was not made for."""
+    debias(str(parents["bert"]), out := tmp_path / "out", direction="he-she", text="none", layers="all")
+    shutil.copytree(parents["bert"], other := tmp_path / "other")
+    for name in ("debias.json", "debias.safetensors"):
+        shutil.copy(out / name, other / name)
+    with pytest.raises(ModelError, match=r"model.safetensors is not the file that debias.json beside it is of"):
+        models.load(str(other))
 
 
 def test_a_chain_of_models(parents: dict[str, Path], tmp_path: Path) -> None:

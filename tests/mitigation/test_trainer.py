@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import resource
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -176,6 +177,18 @@ def test_a_full_disk_is_explained(corpus: Path, tmp_path: Path, monkeypatch: pyt
     lines: list[str] = []
     assert _train(corpus, tmp_path / "m", lines).folder.is_dir()
     assert "going on after epoch 3 of 3" in lines
+
+
+def test_a_disk_that_is_full_at_the_state_is_explained(corpus: Path, tmp_path: Path) -> None:
+    """What safetensors raises of it is no OSError."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3_000, hard))
+    try:
+        with pytest.raises(SenseprobeError, match=r"cannot write .*File too large"):
+            _train(corpus, tmp_path / "m")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize(

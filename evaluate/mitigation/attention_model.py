@@ -42,7 +42,9 @@ class WordTable:
     def number(self, texts: Iterable[str]) -> list[tuple[Rows, tuple[str, ...]]]:
         """Return the numbers of the words of each text, in order, and its words that have no vector."""
         wanted = [*texts]
-        for text in {*wanted} - self._texts.keys():
+        for text in dict.fromkeys(wanted):  # not a set, whose order the seed of hashes decides
+            if text in self._texts:
+                continue
             rows, missing = self.file.look_up("sent", text)
             numbers = tuple(self._numbers.setdefault(row, len(self._numbers)) for row in rows)
             self._texts[text] = numbers, tuple(missing)

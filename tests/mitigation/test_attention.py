@@ -16,6 +16,7 @@ import senseprobe
 from senseprobe.errors import ModelError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.mitigation import api
+from senseprobe.evaluate.models.vector_files import VectorFile
 
 if TYPE_CHECKING:
     import torch
@@ -252,3 +253,14 @@ def test_labels_are_refused(trained: Path) -> None:
     """The model names its classes."""
     with pytest.raises(ModelError, match="leave --labels out"):
         models.load(str(trained), labels="entailment,neutral,contradiction")
+
+
+def test_words_are_numbered_as_they_occur(tmp_path: Path) -> None:
+    """The order does not depend on the seed of hashes, which each process has another of."""
+    from senseprobe.evaluate.mitigation.attention_model import WordTable
+
+    path = tmp_path / "vectors.txt"
+    path.write_text("".join(f"w{number} {number} 1 2\n" for number in range(100)), encoding="utf-8")
+    words = WordTable(VectorFile.load(f"vectors:{path}"), 1.0)
+    numbered = words.number([f"w{number}" for number in range(99, -1, -1)])
+    assert [numbers for numbers, _ in numbered] == [(number,) for number in range(100)]

@@ -114,20 +114,20 @@ def train_nli(
     if not str(on).startswith(PREFIX) and (opens(str(on)) or not source_class(str(on)).is_local):
         raise SenseprobeError(f"{on} cannot be trained on: name vectors:FILE, or a model of transformers")
     given = (columns, labels, license_)
-    pairs, held_out = _read_corpus(corpus, *given), None if dev is None else _read_corpus(dev, *given)
+    pairs, dev_pairs = _read_corpus(corpus, *given), None if dev is None else _read_corpus(dev, *given)
     pairs.check_labels()
-    for each in filter(None, (pairs, held_out)):
-        say(each.describe())
+    for part in filter(None, (pairs, dev_pairs)):
+        say(part.describe())
     progress = progress or (lambda done, total: None)
     if str(on).startswith(PREFIX):
         from senseprobe.evaluate.mitigation.vector_training import train_on_vectors
 
         if freeze_embeddings:
             raise SenseprobeError("vectors always stay as they are: leave --freeze-embeddings out")
-        return train_on_vectors(pairs, held_out, cast("VectorFile", load_model(str(on))), path, options, say, progress)
+        return train_on_vectors(pairs, dev_pairs, cast("VectorFile", load_model(str(on))), path, options, say, progress)
     from senseprobe.evaluate.mitigation.fine_tuning import train_on_model
 
-    return train_on_model(pairs, held_out, str(on), path, options, say, progress)
+    return train_on_model(pairs, dev_pairs, str(on), path, options, say, progress)
 
 
 def _read_corpus(
@@ -230,8 +230,8 @@ def debias(
     )
     parent = open_parent(str(model))
     chosen, unmeasured = choose_text(parent.name, text)
-    made = alter(parent, removal, Path(out), controls, chosen, progress or (lambda done, total: None))
-    return replace(made, unmeasured=unmeasured or made.unmeasured)
+    copies = alter(parent, removal, Path(out), controls, chosen, progress or (lambda done, total: None))
+    return replace(copies, unmeasured=unmeasured or copies.unmeasured)
 
 
 def check_debias(

@@ -75,8 +75,8 @@ def write_attention(folder: Path, network: DecomposableAttention, words: WordTab
     (folder / CONFIG).write_text(json.dumps(config.model_dump(), indent=2) + "\n", encoding="utf-8")
     if identify_alteration(file.table.files[0]):
         for name in ALTERATION_FILES:
-            if (beside := file.table.files[0].with_name(name)).exists():
-                _link(beside.resolve(), folder / name)
+            if (record := file.table.files[0].with_name(name)).exists():
+                _link(record.resolve(), folder / name)
     (folder / VECTORS).mkdir()
     for path in file.table.files:
         _link(path.resolve(), folder / VECTORS / path.name)

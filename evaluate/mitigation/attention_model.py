@@ -41,14 +41,14 @@ class WordTable:
 
     def number(self, texts: Iterable[str]) -> list[tuple[Rows, tuple[str, ...]]]:
         """Return the numbers of the words of each text, in order, and its words that have no vector."""
-        wanted = [*texts]
-        for text in dict.fromkeys(wanted):  # not a set, whose order the seed of hashes decides
+        ordered = [*texts]
+        for text in dict.fromkeys(ordered):  # not a set, whose order the seed of hashes decides
             if text in self._texts:
                 continue
             rows, missing = self.file.look_up("sent", text)
             numbers = tuple(self._numbers.setdefault(row, len(self._numbers)) for row in rows)
             self._texts[text] = numbers, tuple(missing)
-        return [self._texts[text] for text in wanted]
+        return [self._texts[text] for text in ordered]
 
     def __len__(self) -> int:
         """Return how many words have a number."""
@@ -65,7 +65,7 @@ class WordTable:
         if new:
             order = np.argsort(new)
             read = np.empty((len(new), self.file.dimensions), dtype=np.float32)
-            read[order] = self.file.table.read([new[place] for place in order]) / self.scale
+            read[order] = self.file.table.read([new[index] for index in order]) / self.scale
             self._read = np.concatenate([self._read, read])
         return self._read
 

@@ -60,30 +60,30 @@ def check_copy(folder: Path, parent: str | None = None) -> CopyCheck:
     """
     if not folder.is_dir():
         raise ModelError(f"{printable(str(folder))} is not a folder that something was removed into")
-    made = read_record(folder)
-    if made is None:
+    record = read_record(folder)
+    if record is None:
         raise ModelError(f"{printable(str(folder))} does not have a {RECORD}, so nothing was removed from it")
-    name = parent or made.parent.name
-    differences = [*_compare_files(folder, made)] or [*_compare_copies(folder, made, name)]
-    return CopyCheck(folder, name, len(made.files), tuple(differences))
+    name = parent or record.parent.name
+    differences = [*_compare_files(folder, record)] or [*_compare_copies(folder, record, name)]
+    return CopyCheck(folder, name, len(record.files), tuple(differences))
 
 
-def _compare_files(folder: Path, made: Record) -> Iterator[str]:
+def _compare_files(folder: Path, record: Record) -> Iterator[str]:
     """Yield which files of a folder are not those that its record names."""
-    for name, digest in made.files.items():
+    for name, digest in record.files.items():
         path = folder / name
         if not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
             yield f"{printable(name)} is missing"
         elif hash_file(path) != digest:
             yield f"{printable(name)} was changed: its sha256 is not that in {RECORD}"
-    if (folder / RECORD).read_bytes() != made.to_bytes(complete=False):
+    if (folder / RECORD).read_bytes() != record.to_bytes(complete=False):
         yield f"{RECORD} was changed: it is not as it was written"
 
 
-def _compare_copies(folder: Path, made: Record, name: str) -> Iterator[str]:
+def _compare_copies(folder: Path, record: Record, name: str) -> Iterator[str]:
     """Yield what differs when the copy is made again."""
     parent = open_parent(name)
-    then, now = made.parent.identity, parent.identify()
+    then, now = record.parent.identity, parent.identify()
     if then != now:
         parts = [part for part in {**then, **now} if then.get(part) != now.get(part)]
         yield from (
@@ -93,24 +93,24 @@ def _compare_copies(folder: Path, made: Record, name: str) -> Iterator[str]:
         )
         return
     try:
-        with tempfile.TemporaryDirectory(prefix=f".{folder.name}.again-", dir=folder.resolve().parent) as place:
-            copy = Path(place) / "copy"
-            with remove_directions(parent, Removal.of(made), copy) as again:
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}.again-", dir=folder.resolve().parent) as temporary:
+            copy = Path(temporary) / "copy"
+            with remove_directions(parent, Removal.of(record), copy) as repeated:
                 pass
-            yield from _compare_records(made, again)
-            if made.files.get(MAP) != again.files.get(MAP):
+            yield from _compare_records(record, repeated)
+            if record.files.get(MAP) != repeated.files.get(MAP):
                 yield _compare_maps(folder, copy)
     except OSError as error:
         raise SenseprobeError(f"cannot make {folder} again: {error.strerror or error}") from error
 
 
-def _compare_records(made: Record, again: Record) -> Iterator[str]:
+def _compare_records(record: Record, repeated: Record) -> Iterator[str]:
     """Yield the files and the fields that differ."""
-    is_renamed = sorted(made.files.values()) == sorted(again.files.values())  # a copy is called as its parent
-    for name in () if is_renamed else {**made.files, **again.files}:
-        if made.files.get(name) != again.files.get(name):
+    is_renamed = sorted(record.files.values()) == sorted(repeated.files.values())  # a copy is called as its parent
+    for name in () if is_renamed else {**record.files, **repeated.files}:
+        if record.files.get(name) != repeated.files.get(name):
             yield f"{printable(name)} differs when it is made again"
-    then, now = (record.model_dump(mode="json") for record in (made, again))
+    then, now = (entry.model_dump(mode="json") for entry in (record, repeated))
     for name in (name for name in then if name not in _CIRCUMSTANCES):
         if name == "parent":
             then[name]["name"] = now[name]["name"]

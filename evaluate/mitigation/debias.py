@@ -45,7 +45,7 @@ def remove_directions(parent: Parent, removal: Removal, out: Path) -> Iterator[R
     described = removal.describe()
     with parent.copy(erasure, out, head=removal.head, renormalise=removal.renormalise) as (folder, change):
         (folder / MAP).write_bytes(pack_map(erasure, change.removed, change.scale))
-        made = Record(
+        facts = Record(
             senseprobe=version("senseprobe"),
             removed=record.describe_removal(
                 described,
@@ -83,8 +83,8 @@ def remove_directions(parent: Parent, removal: Removal, out: Path) -> Iterator[R
                 if path.is_file()
             },
         )
-        (folder / RECORD).write_bytes(made.to_bytes())
-        yield made
+        (folder / RECORD).write_bytes(facts.to_bytes())
+        yield facts
 
 
 # --- a copy, and its controls -------------------------------------------------------------------------------------
@@ -107,22 +107,22 @@ class AlteredCopy:
         return Section("", (*self._paragraphs(),), tables=(self._table(),) if self.record.probes else ())
 
     def _paragraphs(self) -> Iterator[str]:
-        made, folder = self.record, printable(str(self.folder))
-        yield f"{folder}: {made.removed} removed from the vectors of {printable(made.parent.name)}"
-        norms = f"{made.norms.mean:.3g} times as long on average, {made.norms.least:.3g} times at least"
-        kept = "brought back to their former lengths" if made.renormalised else norms
-        yield f"left in {made.number_format}: at most {made.residual:.1g} of a direction; vectors are {kept}"
-        if made.head != "none":
-            shared = {"untied": "has the parent's vectors", "tied": "reads the changed vectors, too"}[made.head]
+        facts, folder = self.record, printable(str(self.folder))
+        yield f"{folder}: {facts.removed} removed from the vectors of {printable(facts.parent.name)}"
+        norms = f"{facts.norms.mean:.3g} times as long on average, {facts.norms.least:.3g} times at least"
+        lengths = "brought back to their former lengths" if facts.renormalised else norms
+        yield f"left in {facts.number_format}: at most {facts.residual:.1g} of a direction; vectors are {lengths}"
+        if facts.head != "none":
+            shared = {"untied": "has the parent's vectors", "tied": "reads the changed vectors, too"}[facts.head]
             yield f"the output {shared}"
-        for reason in dict.fromkeys(omission.reason for omission in made.omitted):
-            yield f"left out, {reason}: {listed(o.word for o in made.omitted if o.reason == reason)}"
-        if made.at_chance is False:
+        for reason in dict.fromkeys(omission.reason for omission in facts.omitted):
+            yield f"left out, {reason}: {listed(o.word for o in facts.omitted if o.reason == reason)}"
+        if facts.at_chance is False:
             yield "INLP ended at a quarter of the dimensions: its probe still reads the labels of held-out words"
-        if made.unprobed:
-            yield f"not probed: {made.unprobed}"
-        if made.perplexity:
-            yield made.perplexity.describe()
+        if facts.unprobed:
+            yield f"not probed: {facts.unprobed}"
+        if facts.perplexity:
+            yield facts.perplexity.describe()
         if self.unmeasured:
             yield f"no perplexity: {self.unmeasured}"
         if self.controls:
@@ -170,18 +170,18 @@ def alter(
         raise SenseprobeError(f"{existing} exists and is not overwritten: choose a new folder with --out")
     written = list[Path]()
     try:
-        with remove_directions(parent, removal, out) as made:
+        with remove_directions(parent, removal, out) as facts:
             progress(0, controls + 1)
         written.append(out)
         unmeasured = ""
         if text is not None:
             try:
-                made = add_perplexity(parent.name, out, text)
+                facts = add_perplexity(parent.name, out, text)
             except ModelError as error:  # a model that is broken is written nevertheless
                 unmeasured = str(error)
         for number, folder in enumerate(folders, start=1):
             progress(number, controls + 1)
-            control = replace(removal, method="random", rank=made.rank, seed=removal.seed + number, rest=0)
+            control = replace(removal, method="random", rank=facts.rank, seed=removal.seed + number, rest=0)
             with remove_directions(parent, control, folder):
                 pass
             written.append(folder)
@@ -190,7 +190,7 @@ def alter(
             shutil.rmtree(folder, ignore_errors=True)
         raise
     progress(controls + 1, controls + 1)
-    return AlteredCopy(out, made, tuple(folders), unmeasured)
+    return AlteredCopy(out, facts, tuple(folders), unmeasured)
 
 
 # --- what can still be read ---------------------------------------------------------------------------------------
@@ -201,11 +201,11 @@ def probe_removal(parent: Parent, removal: Removal, fit: Fit) -> tuple[tuple[Pro
     if not removal.labels:
         return (), "no words with labels"
     seen = {*removal.axis.derived.words} if removal.axis else set[str]()
-    chosen = fit.held if removal.method in FITTED else [word for word in removal.labels if word not in seen]
-    found = parent.find(chosen, "one") if chosen else {}
-    words = [word for word in chosen if word in found]
+    chosen = fit.probed if removal.method in FITTED else [word for word in removal.labels if word not in seen]
+    rows_of = parent.find(chosen, "one") if chosen else {}
+    words = [word for word in chosen if word in rows_of]
     labels = [removal.labels[word] for word in words]
-    before = parent.read([next(iter(found[word].values())) for word in words]) if words else np.empty((0, 1))
+    before = parent.read([next(iter(rows_of[word].values())) for word in words]) if words else np.empty((0, 1))
     after = _alter(before, fit.erasure, renormalise=removal.renormalise) if words else before
     reads = [probe_labels(vectors, labels, seed=removal.seed) for vectors in (before, after)]
     was, now = reads

@@ -86,7 +86,7 @@ def train_on_model(
     on: str,
     out: Path,
     options: TrainingOptions,
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
     progress: Callable[[int, int], None],
 ) -> TrainedModel:
     """Put a new classification head on a model, and train all of it, or all but its input embeddings.
@@ -95,7 +95,7 @@ def train_on_model(
     """
     settings, examples = options.settings(DEFAULTS), Job.examples(corpus, dev, options)
     spec = ModelSource(on).spec
-    altered = _find_alteration(spec, say, freeze=options.freeze_embeddings)
+    altered = _find_alteration(spec, notify, freeze=options.freeze_embeddings)
     model, tokenizer = open_with_head(spec, settings)
     device = device_of(options.device)
     model.to(device)
@@ -109,7 +109,7 @@ def train_on_model(
     task = ModelTask(examples, model, tokenizer)
     facts["pairs_too_long_or_empty"] = int((~task.usable).sum())
     if not task.usable.all():
-        say(f"{counted(int((~task.usable).sum()), 'pair')} too long for the model, or without a token: left out")
+        notify(f"{counted(int((~task.usable).sum()), 'pair')} too long for the model, or without a token: left out")
 
     def write(folder: Path) -> None:
         with quiet():
@@ -120,10 +120,10 @@ def train_on_model(
 
     splits = (examples.training[task.usable[examples.training]], examples.held_out[task.usable[examples.held_out]])
     job = Job(corpus, dev, out, options, facts, device)
-    return train_and_write(task, splits, settings, job, write, say, progress)
+    return train_and_write(task, splits, settings, job, write, notify, progress)
 
 
-def _find_alteration(spec: str, say: Callable[[str], None], *, freeze: bool) -> list[Path]:
+def _find_alteration(spec: str, notify: Callable[[str], None], *, freeze: bool) -> list[Path]:
     """Return the files that say what was removed from a model, for they go on with it; none where nothing was."""
     folder = Path(spec).expanduser()
     record = read_record(folder) if folder.is_dir() else None
@@ -135,7 +135,7 @@ def _find_alteration(spec: str, say: Callable[[str], None], *, freeze: bool) -> 
             "train a model whose input alone is altered"
         )
     if not freeze:
-        say(
+        notify(
             "the input embeddings are trained, too, so what was removed may come back: --freeze-embeddings keeps it out"
         )
     return [folder / name for name in (RECORD, MAP) if (folder / name).is_file()]

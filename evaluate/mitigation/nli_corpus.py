@@ -208,11 +208,11 @@ def _find_columns(columns: Mapping[str, str], there: Sequence[str]) -> dict[str,
     """Return the column of each role among those that a file has."""
     names = {}
     for role, usual in ROLES.items():
-        wanted = [columns[role]] if role in columns else [*usual]
-        if not (fitting := [name for name in wanted if name in there]):
+        candidates = [columns[role]] if role in columns else [*usual]
+        if not (fitting := [name for name in candidates if name in there]):
             given = listed(map(printable, there[:20]))
             raise UnreadableError(
-                f"lacks the column {printable(wanted[0])!r}; its columns are {given}: name yours, as in "
+                f"lacks the column {printable(candidates[0])!r}; its columns are {given}: name yours, as in "
                 f"--map {role}=COLUMN"
             )
         names[role] = fitting[0]

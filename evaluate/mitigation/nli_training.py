@@ -118,7 +118,7 @@ def train_and_write(
     settings: TrainingSettings,
     job: Job,
     write: Callable[[Path], None],
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
     progress: Callable[[int, int], None],
 ) -> TrainedModel:
     """Train, and write the folder: what `write` puts there, and the record."""
@@ -136,11 +136,11 @@ def train_and_write(
     if not len(splits[0]):
         raise SenseprobeError(f"{job.corpus.name} leaves no pair to train on")
     if not len(splits[1]):
-        say("no pair is held out, so the accuracy of the model is not known: hold pairs out with --dev")
+        notify("no pair is held out, so the accuracy of the model is not known: hold pairs out with --dev")
     state = TrainingState(job.out.with_name(f".{job.out.name}.training"), record)
     with _explained_writing(job.out), state.opened():
         training = train(
-            task, splits, settings, state, minutes=job.options.minutes, labels=CLASSES, say=say, progress=progress
+            task, splits, settings, state, minutes=job.options.minutes, labels=CLASSES, notify=notify, progress=progress
         )
         record |= {
             "minutes": job.options.minutes,

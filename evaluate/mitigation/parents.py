@@ -77,8 +77,8 @@ class TableParent:
 
     def find(self, words: Collection[str], forms: FormChoice) -> WordRows:
         """Return the rows of words; a word of several that is not in the file has those of its parts."""
-        found = {word: tuple(self._model.find(word)[0]) for word in words}
-        return {word: {word: rows} for word, rows in found.items() if rows}
+        rows_of = {word: tuple(self._model.find(word)[0]) for word in words}
+        return {word: {word: rows} for word, rows in rows_of.items() if rows}
 
     def read(self, rows: Sequence[Rows]) -> FloatArray:
         """Return vectors, each the mean of some rows."""

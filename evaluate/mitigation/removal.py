@@ -50,23 +50,23 @@ class Removal:
     layers: LayerChoice = "input"
 
     @classmethod
-    def of(cls, made: Record) -> "Removal":
+    def of(cls, record: Record) -> "Removal":
         """Return what made the folder of a record."""
-        items: tuple[tuple[str, ...], ...] = made.axis.pairs or tuple((word,) for word in made.axis.words)
+        items: tuple[tuple[str, ...], ...] = record.axis.pairs or tuple((word,) for word in record.axis.words)
         words = axes.WordSet(items) if items else None
         return cls(
-            method=made.method,
-            axis=axes.DeclaredAxis(made.axis.direction, words, words, made.axis.rank) if words else None,
-            labels=made.axis.labels,
-            labels_name=made.axis.labels_name,
-            rank=made.rank if made.method == "random" else None,
-            rest=made.rest,
-            seed=made.seed or 0,
-            regularisation=made.regularisation or REGULARISATION,
-            renormalise=made.renormalised,
-            forms=made.spellings,
-            head="tied" if made.head == "tied" else "untied",
-            layers=made.layers,
+            method=record.method,
+            axis=axes.DeclaredAxis(record.axis.direction, words, words, record.axis.rank) if words else None,
+            labels=record.axis.labels,
+            labels_name=record.axis.labels_name,
+            rank=record.rank if record.method == "random" else None,
+            rest=record.rest,
+            seed=record.seed or 0,
+            regularisation=record.regularisation or REGULARISATION,
+            renormalise=record.renormalised,
+            forms=record.spellings,
+            head="tied" if record.head == "tied" else "untied",
+            layers=record.layers,
         )
 
     def describe(self) -> record.Axis:
@@ -95,7 +95,7 @@ class Fit:
     erasure: Erasure
     forms: tuple[Form, ...] = ()
     omitted: tuple[Omission, ...] = ()
-    held: tuple[str, ...] = ()
+    probed: tuple[str, ...] = ()
     at_chance: bool | None = None
 
 
@@ -178,17 +178,17 @@ def _fit_axis(parent: Parent, removal: Removal) -> Fit:
     axis = removal.axis
     if axis is None:
         raise ModelError(f"nothing is removed from {parent.name}: name a --direction, such as he-she")
-    found, words = parent.find(axis.derived.words, removal.forms), axis.derived.words
-    missing = [word for word in words if word not in found]
+    rows_of, words = parent.find(axis.derived.words, removal.forms), axis.derived.words
+    missing = [word for word in words if word not in rows_of]
     if missing and parent.form == "vectors" and not axis.name.startswith(axes.PREFIX):
         axes.refuse_missing(parent.name, missing)
     if not axis.derived.is_paired:
-        return Fit(_project_words(parent, axis, found), _forms(found), _omit(parent, missing))
-    pairs = [(pair, form) for pair in axis.derived.items for form in _shared_forms(parent, found, pair)]
+        return Fit(_project_words(parent, axis, rows_of), _forms(rows_of), _omit(parent, missing))
+    pairs = [(pair, form) for pair in axis.derived.items for form in _shared_forms(parent, rows_of, pair)]
     if not pairs:
         raise ModelError(f"{parent.name} has no pair of {printable(axis.name)}: {parent.lacking} ({listed(missing)})")
-    used = {word: found[word] for pair, _ in pairs for word in pair}
-    sides = [parent.read([_rows(found[pair[side]], form, side) for pair, form in pairs]) for side in (0, 1)]
+    used = {word: rows_of[word] for pair, _ in pairs for word in pair}
+    sides = [parent.read([_rows(rows_of[pair[side]], form, side) for pair, form in pairs]) for side in (0, 1)]
     lengths, apart = np.linalg.norm(sides, axis=2).max(axis=0), np.linalg.norm(sides[0] - sides[1], axis=1)
     rounding = _ROUNDINGS.get(parent.number_format, axes.SAME)  # as after a removal of what told them apart
     same = [pairs[number][0] for number in np.flatnonzero(apart <= rounding * lengths)]
@@ -200,16 +200,16 @@ def _fit_axis(parent: Parent, removal: Removal) -> Fit:
         erasure = Erasure.onto(columns[:, sizes > _SAME * sizes[0]])
     else:
         erasure = Erasure.onto(axes.derive_directions(np.stack(sides, axis=1), axis.rank))
-    alone = [word for word in words if word in found and word not in used]
+    alone = [word for word in words if word in rows_of and word not in used]
     omitted = (*_omit(parent, missing), *(Omission(word=word, reason="its pair is left out") for word in alone))
     return Fit(erasure, _forms(used), omitted)
 
 
-def _shared_forms(parent: Parent, found: WordRows, pair: Sequence[str]) -> list[str]:
+def _shared_forms(parent: Parent, rows_of: WordRows, pair: Sequence[str]) -> list[str]:
     """Return the forms that both words of a pair have; of a file of vectors, the only one."""
-    if not all(word in found for word in pair):
+    if not all(word in rows_of for word in pair):
         return []
-    first, second = (found[word] for word in pair)
+    first, second = (rows_of[word] for word in pair)
     return [*first] if parent.form == "vectors" else [form for form in first if form in second]
 
 
@@ -217,10 +217,10 @@ def _rows(forms: Mapping[str, Rows], form: str, side: int) -> Rows:
     return forms[form] if form in forms else next(iter(forms.values()))
 
 
-def _project_words(parent: Parent, axis: axes.DeclaredAxis, found: WordRows) -> Erasure:
+def _project_words(parent: Parent, axis: axes.DeclaredAxis, rows_of: WordRows) -> Erasure:
     """Return the projection along the components of words, about the mean of those of the same form."""
     by_form: dict[str, list[Rows]] = {}
-    for forms in found.values():
+    for forms in rows_of.values():
         for form, rows in forms.items():
             by_form.setdefault("" if parent.form == "vectors" else form, []).append(rows)
     blocks = [parent.read(rows) for rows in by_form.values()]
@@ -235,22 +235,22 @@ def _fit_labels(parent: Parent, removal: Removal) -> Fit:
 
     Three tenths of the words of each label are held out for probes.
     """
-    found = parent.find([*removal.labels], removal.forms)
-    words = [word for word in removal.labels if word in found]
-    missing = [word for word in removal.labels if word not in found]
+    rows_of = parent.find([*removal.labels], removal.forms)
+    words = [word for word in removal.labels if word in rows_of]
+    missing = [word for word in removal.labels if word not in rows_of]
     if not words:
         raise ModelError(f"{parent.name} has no vector of a word of {printable(removal.labels_name)}: {parent.lacking}")
     codes, _ = code_labels([removal.labels[word] for word in words])
-    fitted, held = split_words(codes, removal.seed)
+    fitted, probed = split_words(codes, removal.seed)
     used = [words[number] for number in fitted]
-    rows = [(rows, removal.labels[word]) for word in used for rows in found[word].values()]
-    known = {*chain.from_iterable(chain.from_iterable(forms.values() for forms in found.values()))}
-    rest = parent.list_rest(removal.rest, known)
+    rows = [(rows, removal.labels[word]) for word in used for rows in rows_of[word].values()]
+    fitted_rows = {*chain.from_iterable(chain.from_iterable(forms.values() for forms in rows_of.values()))}
+    rest = parent.list_rest(removal.rest, fitted_rows)
     vectors = parent.read([*(of_word for of_word, _ in rows), *((row,) for row in rest)])
     labels = [*(label for _, label in rows), *[None] * len(rest)]
     at_chance = None
     if removal.method == "inlp":
-        of_words = [word for word in used for _ in found[word]]  # forms of a word are all held out, or none
+        of_words = [word for word in used for _ in rows_of[word]]  # forms of a word are all held out, or none
         erasure, ended = fit_inlp(
             vectors, labels, seed=removal.seed, regularisation=removal.regularisation, words=of_words
         )
@@ -262,13 +262,13 @@ def _fit_labels(parent: Parent, removal: Removal) -> Fit:
                 f"{len(vectors):,}: --rest adds words without a label"
             )
         erasure = fit_leace(vectors, labels)
-    used_rows = {word: found[word] for word in used}
-    unseen = tuple(words[number] for number in held)
+    used_rows = {word: rows_of[word] for word in used}
+    unseen = tuple(words[number] for number in probed)
     return Fit(erasure, _forms(used_rows), _omit(parent, missing), unseen, at_chance)
 
 
-def _forms(found: WordRows) -> tuple[Form, ...]:
-    return tuple(Form(word=word, spelling=form, rows=rows) for word, of in found.items() for form, rows in of.items())
+def _forms(rows_of: WordRows) -> tuple[Form, ...]:
+    return tuple(Form(word=word, spelling=form, rows=rows) for word, of in rows_of.items() for form, rows in of.items())
 
 
 def _omit(parent: Parent, words: Sequence[str]) -> tuple[Omission, ...]:

@@ -124,7 +124,7 @@ class _Run:
         for start in range(0, len(order), window):
             part = np.argsort(lengths[start : start + window], kind="stable") + start
             batches = [part[first : first + size] for first in range(0, len(part), size)]
-            yield from (order[batches[place]] for place in generator.permutation(len(batches)))
+            yield from (order[batches[index]] for index in generator.permutation(len(batches)))
 
     def _step(self, batch: Numbers, step: int) -> tuple[float, int]:
         for group in self.optimizer.param_groups:
@@ -215,7 +215,7 @@ def train(
     *,
     minutes: float | None,
     labels: Sequence[str],
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
     progress: Callable[[int, int], None],
 ) -> Training:
     """Train on pairs of the first split, and measure right answers on those of the second after each epoch.
@@ -223,7 +223,7 @@ def train(
     Where `minutes` is given, no epoch is begun that would probably end after it; the first one always is. Raises
     ModelError where memory does not suffice or the loss is not finite.
     """
-    training, held_out = splits
+    training, dev = splits
     run, began, dev_right = _Run(task, training, settings), time.monotonic(), dict[str, float]()
     epochs, spent = state.restore(run.restore)
     done, total = len(epochs) * len(training), settings.epochs * len(training)
@@ -235,24 +235,24 @@ def train(
         progress(done, total)
 
     if epochs:
-        say(f"going on after epoch {len(epochs)} of {settings.epochs}")
+        notify(f"going on after epoch {len(epochs)} of {settings.epochs}")
     try:
         with _deterministic(), _explained_memory():
             while len(epochs) < settings.epochs and not stopped:
                 start = time.monotonic()
                 epoch = run.train(len(epochs) + 1, advance)
-                dev_right = _right_by_label(task, held_out, 4 * settings.batch, labels)
+                dev_right = _right_by_label(task, dev, 4 * settings.batch, labels)
                 epochs.append(replace(epoch, dev_accuracy=dev_right.get("all")))
-                say(epochs[-1].describe(settings.epochs, time.monotonic() - start))
+                notify(epochs[-1].describe(settings.epochs, time.monotonic() - start))
                 elapsed = spent + time.monotonic() - began
                 state.write(run.tensors(), epochs, elapsed)
                 if minutes and len(epochs) < settings.epochs and elapsed * (1 + 1 / len(epochs)) > 60 * minutes:
                     stopped = f"after epoch {len(epochs)} of {settings.epochs}, by the limit of {minutes:g} minutes"
-            dev_right = dev_right or _right_by_label(task, held_out, 4 * settings.batch, labels)
+            dev_right = dev_right or _right_by_label(task, dev, 4 * settings.batch, labels)
     except KeyboardInterrupt:
-        kept = f"{counted(len(epochs), 'epoch')} of {settings.epochs} kept: the same command continues there"
+        finished = f"{counted(len(epochs), 'epoch')} of {settings.epochs} kept: the same command continues there"
         raise SenseprobeError(
-            f"interrupted; {kept if epochs else 'no epoch was finished, so nothing is kept'}"
+            f"interrupted; {finished if epochs else 'no epoch was finished, so nothing is kept'}"
         ) from None
     return Training(epochs=tuple(epochs), stopped=stopped, dev_right=dev_right)
 

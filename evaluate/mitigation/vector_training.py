@@ -81,7 +81,7 @@ def train_on_vectors(
     vectors: VectorFile,
     out: Path,
     options: TrainingOptions,
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
     progress: Callable[[int, int], None],
 ) -> TrainedModel:
     """Train decomposable attention on vectors that stay as they are. Raises SenseprobeError, ModelError."""
@@ -106,13 +106,13 @@ def train_on_vectors(
     }
     if task.missing:
         named = listed([*task.missing][:_MOST_NAMED], len(task.missing))
-        say(f"{counted(len(task.missing), 'word')} of the corpus without a vector, left out of their texts: {named}")
+        notify(f"{counted(len(task.missing), 'word')} of the corpus without a vector, left out of their texts: {named}")
     return train_and_write(
         task,
         (examples.training[task.usable[examples.training]], examples.held_out[task.usable[examples.held_out]]),
         settings,
         Job(corpus, dev, out, options, facts, device),
         lambda folder: write_attention(folder, task.network, words),
-        say,
+        notify,
         progress,
     )

@@ -90,8 +90,8 @@ def open_vectors(path: Path, *, header: bool | None = None, skip_bad: bool = Fal
 def _vector_files(folder: Path) -> list[Path]:
     """Return the files of a folder that may have vectors: those of known endings, else all that are not documents."""
     files = sorted(file for file in folder.iterdir() if file.is_file() and file.name not in ALTERATION_FILES)
-    known = [file for file in files if file.suffix in (".safetensors", ".npy", ".npz", ".vec")]
-    return known or [file for file in files if file.suffix not in (".json", ".md") and not file.name.startswith(".")]
+    usual = [file for file in files if file.suffix in (".safetensors", ".npy", ".npz", ".vec")]
+    return usual or [file for file in files if file.suffix not in (".json", ".md") and not file.name.startswith(".")]
 
 
 def _reader_of(path: Path, start: bytes, header: bool | None) -> Callable[[Path], VectorTable]:

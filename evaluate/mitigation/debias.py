@@ -120,7 +120,11 @@ class AlteredCopy:
         if facts.at_chance is False:
             yield "INLP ended at a quarter of the dimensions: its probe still reads the labels of held-out words"
         if facts.unprobed:
-            yield f"not probed: {facts.unprobed}"
+            advice = "" if facts.axis.labels else "; with --labels FILE probes say what is left"
+            yield f"not probed: {facts.unprobed}{advice}"
+        if len(facts.axis.pairs) > 1 or len(facts.axis.words) > 1:
+            source = f"{printable(facts.parent.name)} --direction {printable(facts.axis.direction)}"
+            yield f"whether these words share an axis: `senseprobe model directions {source}`"
         if facts.perplexity:
             yield facts.perplexity.describe()
         if self.unmeasured:

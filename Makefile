@@ -118,6 +118,15 @@ gallery: $(DEMO_STAMP)
 	tests=gallery/results/association@1.1.0; \
 	run senseprobe report $$tests/*glove*/weat-word.json $$tests/*glove*/weat-sent.json $$tests/minilm/weat-*.json \
 	    $$tests/smollm2/weat-*.json --note '$(TESTS_NOTE)' -o gallery/association.html; \
+	run senseprobe model debias minilm --direction he-she --controls 20 --text none -o gallery/minilm-he-she; \
+	run senseprobe score minilm association@1.1.1 -s weat-word --out gallery/results; \
+	run senseprobe score gallery/minilm-he-she association@1.1.1 -s weat-word --out gallery/results; \
+	for control in gallery/minilm-he-she-random-*; do \
+	    run senseprobe score $$control association@1.1.1 -s weat-word --out gallery/controls; \
+	done; \
+	words=gallery/results/association@1.1.1; \
+	run senseprobe compare $$words/minilm/weat-word.json $$words/gallery--minilm-he-she/weat-word.json \
+	    --control gallery/controls -o gallery/mitigation.html; \
 	model=gallery/results/sssb@1.1.0/smollm2/ll.json; \
 	run senseprobe study bias-score sssb@1.1.0 --vectors glove --encoder minilm --beside $$model --report gallery/bias-score.html; \
 	run senseprobe wordnet; \

@@ -31,6 +31,7 @@ PAGES = (
     "nli-control",
     "planted",
     "comparison",
+    "mitigation",
     "chat",
     "association",
     "senses",

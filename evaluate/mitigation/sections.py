@@ -179,6 +179,6 @@ SECTIONS = (
     AddedSection(
         id="compared-removal",
         build=compared_removal_section,
-        after={"pairs": "rank_sections", "tests": "rank_sections", "brief-models": "caveat_section"},
+        after={"pairs": "compared_section", "tests": "compared_section", "brief-models": "caveat_section"},
     ),
 )

@@ -1,7 +1,9 @@
 """What a change of a model shows beside those of controls, and whether the model still does its task."""
 
 from collections.abc import Iterator, Sequence
+from math import ceil
 
+from senseprobe.charts import Forest, ForestRow, Mark
 from senseprobe.document import Cell, Section, Table, name_cells
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import lookup
@@ -15,10 +17,17 @@ from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, listed
 from senseprobe.records import Figure
 
+MOST_OPEN = 24
+"""Rows of the table up to which it is not collapsed."""
+
+MOST_PLOTTED = 24
+"""Changes in a chart."""
+
+HEADINGS = ("controls", "mean of controls", "p", "in words")
 MOST = 999
 """Controls of one comparison."""
 
-TITLE = "Beside the controls"
+TITLE = "More than controls at random?"
 ABOUT = (
     "A control is the same model with something at random done to it. p is the rank of the change among them, by size, "
     "whichever way it goes: (1 + controls at least as extreme) / (1 + controls). It is not corrected for the number of "
@@ -51,7 +60,7 @@ def rank_changes(before: ReportInput, after: ReportInput, controls: Sequence[Rep
         seen[identity] = f"control {number}"
     tables = [{_key(figure): figure for figure in source.result.figures} for source in (before, *controls)]
     ranks = [_rank(row, tables, controls) for row in compare_pair(after, before) if row.difference is not None]
-    return sorted(ranks, key=lambda rank: not _leads(rank))
+    return sorted(ranks, key=lambda rank: (not _leads(rank), rank.p, -abs(rank.change)))
 
 
 def _leads(rank: ControlRank) -> bool:
@@ -105,7 +114,7 @@ def rank_sections(scope: ReportScope) -> Iterator[Section]:
         return
     count = len(scope.ranks[0].controls)
     whole = [rank for rank in scope.ranks if rank.group is None or not lookup(rank.estimand).compared_with_interval]
-    beyond = [" ".join(filter(None, (r.config, r.estimand, r.group))) for r in whole if r.p < LEVEL]
+    beyond = [_name(rank) for rank in whole if rank.p < LEVEL]
     summary = f"{len(beyond)} of {counted(len(whole), 'figure')} changed by more than controls do"
     summary = f"{summary}: {listed(beyond)}." if beyond else f"{summary}."
     few = (
@@ -117,23 +126,40 @@ def rank_sections(scope: ReportScope) -> Iterator[Section]:
     gendered = any(map(_leads, scope.ranks))
     notes = (summary, few, ABOUT, OF_NEUTRAL if gendered else "")
     printed = [rank for rank in scope.ranks if not scope.is_brief or rank in whole]
-    headings = (
-        "config",
-        "figure",
-        "group",
-        "before",
-        "after",
-        "change",
-        "controls",
-        "mean of controls",
-        "p",
-        "in words",
-    )
+    charts = () if scope.is_brief else (_plot_changes(whole),)
+    headings = (*("config", "figure", "group", "before", "after", "change"), *HEADINGS)
     rows = tuple(_build_row(rank) for rank in printed)
-    yield Section(TITLE, tuple(filter(None, notes)), tables=(Table(TITLE, headings, rows, closed=len(rows) > 24),))
+    tables = (Table(TITLE, headings, rows, closed=len(rows) > MOST_OPEN),)
+    yield Section(TITLE, tuple(filter(None, notes)), charts=charts, tables=tables)
     table = _build_accuracy_table(scope)
     if table.rows:
         yield Section("Does it still infer?", (BROKEN,), tables=(table,))
+
+
+def _name(rank: ControlRank) -> str:
+    """Return the name of a figure, or of an association test."""
+    return f"{rank.config}: {rank.group or rank.estimand}"
+
+
+def _plot_changes(ranks: Sequence[ControlRank]) -> Forest:
+    """Return the changes of figures of one unit, each beside the range of those of controls."""
+    unit = lookup(ranks[0].estimand).unit
+    plotted = [rank for rank in ranks if lookup(rank.estimand).unit == unit][:MOST_PLOTTED]
+    numbers = [n for rank in plotted for n in (rank.change, rank.low, rank.high, *rank.controls) if n is not None]
+    step = 10.0 if unit == "points" else 0.1
+    end = step * max(1, ceil(max(map(abs, numbers)) / step))
+    rows = []
+    for rank in plotted:
+        low, high = min(rank.controls), max(rank.controls)
+        texts = [notation.format_points(value, rank.estimand) for value in (rank.change, low, high)]
+        middle = sum(rank.controls) / len(rank.controls)
+        marks = (
+            Mark(series=1, value=rank.change, low=rank.low, high=rank.high, text=texts[0]),
+            Mark(series=2, value=middle, low=low, high=high, hollow=True, text=f"controls {texts[1]} to {texts[2]}"),
+        )
+        rows.append(ForestRow(label=_name(rank), marks=marks, note=rank.reading))
+    title = f"Changes, in {unit}, each above the range and the mean of {counted(len(plotted[0].controls), 'control')}"
+    return Forest(title=title, rows=tuple(rows), low=-end, high=end, left="lower than before", right="higher")
 
 
 def _build_row(rank: ControlRank) -> tuple[Cell, ...]:

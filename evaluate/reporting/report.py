@@ -200,8 +200,8 @@ def _list_words(
 
 PAGES: Mapping[str, Page] = {
     "pairs": (
-        compared_section,
         rank_sections,
+        compared_section,
         comparison_sections,
         verdict_section,
         leading_sections,
@@ -221,8 +221,8 @@ PAGES: Mapping[str, Page] = {
         declaration_section,
     ),
     "tests": (
-        compared_section,
         rank_sections,
+        compared_section,
         comparison_sections,
         verdict_section,
         association_sections,
@@ -231,6 +231,6 @@ PAGES: Mapping[str, Page] = {
     ),
     "brief-pairs": (verdict_section, caveat_section, figure_section, fitness_section),
     "brief-tests": (verdict_section, caveat_section, association_sections),
-    "brief-models": (compared_section, rank_sections, comparison_sections, control_section, caveat_section),
+    "brief-models": (rank_sections, compared_section, comparison_sections, control_section, caveat_section),
 }
 """The sections of a part: on rows of pairs or inference, on association tests, and of the brief reports."""

@@ -198,9 +198,9 @@ def compare(
         Sequence[ResultSource],
         Option(
             type=list[Path],
-            metavar="RESULT.json",
-            help="Rank the change from the first result to the second among those from the first to these results, of "
-            "models that something at random was done to; may be repeated.",
+            metavar="RESULT|FOLDER",
+            help="Rank the change from the first result to the second among those from the first to these: a result or "
+            "a folder of results, of copies that something at random was done to; may be repeated.",
         ),
     ] = (),
 ) -> Comparison:

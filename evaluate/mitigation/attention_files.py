@@ -6,7 +6,6 @@ that is here, too.
 """
 
 import errno
-import hashlib
 import json
 import os
 import re
@@ -27,6 +26,7 @@ from senseprobe.evaluate.models.base import device_of, dtype_of, hash_json
 from senseprobe.evaluate.models.encodings import EncodingOptions
 from senseprobe.evaluate.models.vector_files import PREFIX, VectorFile
 from senseprobe.messages import printable
+from senseprobe.release.hashing import file_sha256
 from senseprobe.tables import read_json
 
 CONFIG, WEIGHTS, VECTORS = "config.json", "model.safetensors", "vectors"
@@ -119,7 +119,7 @@ def load_attention(
         _fill(network, folder / WEIGHTS)
     network.to(device_of(device), dtype_of(dtype))
     identity = {
-        "weights": hash_json([_hash_file(folder / WEIGHTS), config.weights]),
+        "weights": hash_json([file_sha256(folder / WEIGHTS), config.weights]),
         "config": hash_json(config.model_dump(exclude={"vectors", "weights", "words"})),
         "tokenizer": config.words,
         "dtype": dtype,
@@ -157,8 +157,3 @@ def _fill(network: DecomposableAttention, path: Path) -> None:
     network.load_state_dict({name: torch.tensor(tensor) for name, tensor in tensors.items()})
     if not all(parameter.isfinite().all() for parameter in network.parameters()):
         raise Unusable("one of its numbers is not finite")
-
-
-def _hash_file(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -14,11 +14,12 @@ import numpy as np
 from senseprobe.document import Section
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.mitigation.debias import remove_directions
-from senseprobe.evaluate.mitigation.parents import hash_file, open_parent
+from senseprobe.evaluate.mitigation.parents import open_parent
 from senseprobe.evaluate.mitigation.record import Record, read_map, read_record
 from senseprobe.evaluate.mitigation.removal import Removal
 from senseprobe.evaluate.models.alteration import MAP, RECORD
 from senseprobe.messages import counted, printable
+from senseprobe.release.hashing import file_sha256
 
 _CIRCUMSTANCES = {"senseprobe", "files", "perplexity"}
 """What of a record is not compared as it stands there: files have a sentence each; a text may not be at hand."""
@@ -74,7 +75,7 @@ def _compare_files(folder: Path, record: Record) -> Iterator[str]:
         path = folder / name
         if not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
             yield f"{printable(name)} is missing"
-        elif hash_file(path) != digest:
+        elif file_sha256(path) != digest:
             yield f"{printable(name)} was changed: its sha256 is not that in {RECORD}"
     if (folder / RECORD).read_bytes() != record.to_bytes(complete=False):
         yield f"{RECORD} was changed: it is not as it was written"
@@ -83,7 +84,7 @@ def _compare_files(folder: Path, record: Record) -> Iterator[str]:
 def _compare_copies(folder: Path, record: Record, name: str) -> Iterator[str]:
     """Yield what differs when the copy is made again."""
     parent = open_parent(name)
-    then, now = record.parent.identity, parent.identify()
+    then, now = record.parent.identity, parent.identity
     if then != now:
         parts = [part for part in {**then, **now} if then.get(part) != now.get(part)]
         yield from (

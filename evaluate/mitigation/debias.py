@@ -18,13 +18,14 @@ from senseprobe.document import Section, Table
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.mitigation import record
 from senseprobe.evaluate.mitigation.erasure import Erasure
-from senseprobe.evaluate.mitigation.parents import Parent, hash_file
+from senseprobe.evaluate.mitigation.parents import Parent
 from senseprobe.evaluate.mitigation.perplexity import EvaluationText, add_perplexity
 from senseprobe.evaluate.mitigation.probes import ProbeAccuracy, probe_labels
 from senseprobe.evaluate.mitigation.record import Probe, Record, pack_map
 from senseprobe.evaluate.mitigation.removal import FITTED, Fit, Removal, fit_removal
 from senseprobe.evaluate.models.alteration import MAP, RECORD
 from senseprobe.messages import counted, listed, printable
+from senseprobe.release.hashing import file_sha256
 from senseprobe.statistics.intervals import FloatArray
 
 
@@ -57,7 +58,7 @@ def remove_directions(parent: Parent, removal: Removal, out: Path) -> Iterator[R
                 parent=parent.record,
             ),
             form=parent.form,
-            parent=record.Parent(name=parent.name, identity=parent.identify(), record=parent.record),
+            parent=record.Parent(name=parent.name, identity=parent.identity, record=parent.record),
             method=removal.method,
             axis=described,
             spellings=removal.forms,
@@ -78,7 +79,7 @@ def remove_directions(parent: Parent, removal: Removal, out: Path) -> Iterator[R
             probes=probes,
             unprobed=unprobed,
             files={
-                path.relative_to(folder).as_posix(): hash_file(path)
+                path.relative_to(folder).as_posix(): file_sha256(path)
                 for path in sorted(folder.rglob("*"))
                 if path.is_file()
             },

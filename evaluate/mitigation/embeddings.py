@@ -20,8 +20,8 @@ import numpy as np
 from huggingface_hub import snapshot_download
 from numpy.typing import NDArray
 
-from senseprobe.atomic_files import whole_folder
-from senseprobe.errors import ModelError, SenseprobeError
+from senseprobe.atomic_files import new_folder
+from senseprobe.errors import ModelError
 from senseprobe.evaluate.mitigation.erasure import Erasure
 from senseprobe.evaluate.mitigation.record import read_record
 from senseprobe.evaluate.mitigation.tensor_files import (
@@ -279,15 +279,10 @@ def copied_without(
         )
     if head == "tied" and not parent.is_tied:
         raise ModelError(f"the head of {parent.spec} does not read the table of its input: leave --head out")
-    try:
-        with whole_folder(out) as folder:
-            copier = _Copier(parent, erasure, unties=parent.is_tied and head == "untied", renormalise=renormalise)
-            copier.write(folder)
-            yield folder, copier.change()
-    except OSError as error:
-        if isinstance(error, FileExistsError) and out.exists():
-            raise SenseprobeError(f"{out} exists and is not overwritten: choose a new folder with --out") from None
-        raise SenseprobeError(f"cannot write {out}: {error.strerror or error}; nothing was changed") from error
+    with new_folder(out) as folder:
+        copier = _Copier(parent, erasure, unties=parent.is_tied and head == "untied", renormalise=renormalise)
+        copier.write(folder)
+        yield folder, copier.change()
 
 
 class _Copier:

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -14,8 +15,8 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from senseprobe.atomic_files import whole_folder
-from senseprobe.errors import ModelError, SenseprobeError
+from senseprobe.atomic_files import new_folder
+from senseprobe.errors import ModelError
 from senseprobe.evaluate.mitigation.erasure import Erasure
 from senseprobe.evaluate.mitigation.record import Norms, check_vectors, read_record
 from senseprobe.evaluate.mitigation.vector_copy import VectorCopy
@@ -23,6 +24,7 @@ from senseprobe.evaluate.models.alteration import identify_alteration
 from senseprobe.evaluate.models.packages import find_fetched
 from senseprobe.evaluate.models.registry import files_of, opens
 from senseprobe.evaluate.models.vector_files import VectorFile, path_of
+from senseprobe.release.hashing import file_sha256
 from senseprobe.statistics.intervals import FloatArray
 
 Rows: TypeAlias = tuple[int, ...]
@@ -71,8 +73,9 @@ class TableParent:
             if value != usual:
                 raise ModelError(f"{self.name} is a file of vectors, without a head or layers: leave {option} out")
 
-    def identify(self) -> dict[str, str]:
-        """Return the identity that results have of it."""
+    @cached_property
+    def identity(self) -> dict[str, str]:
+        """The identity that results have of it."""
         return {**self._model.identity, **identify_alteration(path_of(self.name))}
 
     def find(self, words: Collection[str], forms: FormChoice) -> WordRows:
@@ -96,14 +99,9 @@ class TableParent:
     ) -> Iterator[tuple[Path, Change]]:
         """Write a copy without directions into a new folder. Raises SenseprobeError where that cannot be written."""
         copy = VectorCopy(self._model.table, erasure, renormalise=renormalise)
-        try:
-            with whole_folder(out) as folder:
-                copy.write(folder)
-                yield folder, Change(copy.removed, copy.scale, copy.residual, copy.norms)
-        except OSError as error:
-            if isinstance(error, FileExistsError) and out.exists():
-                raise SenseprobeError(f"{out} exists and is not overwritten: choose a new folder with --out") from None
-            raise SenseprobeError(f"cannot write {out}: {error.strerror or error}; nothing was changed") from error
+        with new_folder(out) as folder:
+            copy.write(folder)
+            yield folder, Change(copy.removed, copy.scale, copy.residual, copy.norms)
 
 
 class TransformersParent:
@@ -127,12 +125,13 @@ class TransformersParent:
 
             check_layers(self._model, erasure)
 
-    def identify(self) -> dict[str, str]:
-        """Return sha256 of its files: of weights, of the config and of the tokenizer, and of its record."""
+    @cached_property
+    def identity(self) -> dict[str, str]:
+        """sha256 of its files: of weights, of the config and of the tokenizer, and of its record; each is read once."""
         folder = self._model.folder
-        weights = hashlib.sha256("".join(hash_file(file.path) for file in self._model.files).encode()).hexdigest()
+        weights = hashlib.sha256("".join(file_sha256(file.path) for file in self._model.files).encode()).hexdigest()
         names = {"config": folder / "config.json", "tokenizer": folder / "tokenizer.json"}
-        others = {part: hash_file(path) for part, path in names.items() if path.is_file()}
+        others = {part: file_sha256(path) for part, path in names.items() if path.is_file()}
         return {"weights": weights, **others, **identify_alteration(folder)}
 
     def find(self, words: Collection[str], forms: FormChoice) -> WordRows:
@@ -182,9 +181,3 @@ def mean_rows(rows: Sequence[Rows], read: Any) -> FloatArray:  # noqa: ANN401 - 
     distinct = [*dict.fromkeys(row for several in rows for row in several)]
     vectors = dict(zip(distinct, read(distinct), strict=True)) if distinct else {}
     return np.array([np.mean([vectors[row] for row in several], axis=0) for several in rows], dtype=np.float64)
-
-
-def hash_file(path: Path) -> str:
-    """Return the sha256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -6,7 +6,6 @@ removed of each row, the parent's vectors can be computed.
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,14 +15,13 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from senseprobe.arrays import explained, map_tensors, pack_tensors
-from senseprobe.atomic_files import read_plain
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.mitigation.axes import MOST_WORDS
 from senseprobe.evaluate.mitigation.erasure import Erasure
-from senseprobe.evaluate.models.alteration import MAP, MOST_RECORD, RECORD, resolve_stored
+from senseprobe.evaluate.models.alteration import MAP, RECORD, read_alteration, record_path, resolve_stored
 from senseprobe.messages import counted, listed, printable
+from senseprobe.release.hashing import file_sha256
 from senseprobe.statistics.intervals import FloatArray
-from senseprobe.tables import UnreadableError, read_json
 
 SCHEMA = 1
 """Form of `debias.json`."""
@@ -31,16 +29,15 @@ SCHEMA = 1
 LONGEST_CHAIN = 16
 """Records within each other, at most: of a model that was altered, of its parent, and so on."""
 
-_MOST_WORDS = MOST_WORDS
 _MOST_FORMS = 10 * MOST_WORDS
 
 Method = Literal["projection", "leace", "inlp", "random"]
 Text = Annotated[str, Field(max_length=4096)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Texts = Annotated[tuple[Text, ...], Field(max_length=_MOST_WORDS)]
-Pairs = Annotated[tuple[tuple[Text, Text], ...], Field(max_length=_MOST_WORDS)]
-WordLabels = Annotated[dict[str, str], Field(max_length=_MOST_WORDS)]
+Texts = Annotated[tuple[Text, ...], Field(max_length=MOST_WORDS)]
+Pairs = Annotated[tuple[tuple[Text, Text], ...], Field(max_length=MOST_WORDS)]
+WordLabels = Annotated[dict[str, str], Field(max_length=MOST_WORDS)]
 Rows = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(max_length=64)]
 
 
@@ -161,7 +158,7 @@ class Record(_Part):
     axis: Axis
     spellings: Literal["all", "one"] = "all"
     forms: Annotated[tuple[Form, ...], Field(max_length=_MOST_FORMS)] = ()
-    omitted: Annotated[tuple[Omission, ...], Field(max_length=_MOST_WORDS)] = ()
+    omitted: Annotated[tuple[Omission, ...], Field(max_length=MOST_WORDS)] = ()
     dimensions: Annotated[int, Field(ge=1)]
     rank: Annotated[int, Field(ge=1)]
     seed: Annotated[int | None, Field(ge=0)] = None
@@ -256,24 +253,18 @@ def read_record(path: Path) -> Record | None:
 
     Raises ModelError where that cannot be read, is of a newer form, or has more than a record has.
     """
-    path = path.expanduser()
-    file = (path if path.is_dir() else path.parent) / RECORD
-    if not os.path.lexists(file):  # a link to nothing is a record that cannot be read
+    if (contents := read_alteration(path)) is None:
         return None
+    file, (_, value) = record_path(path), contents
+    if isinstance(value.get("schema"), int) and value["schema"] > SCHEMA:
+        raise ModelError(f"{printable(str(file))} is of a newer senseprobe: update this one")
     try:
-        value = read_json(read_plain(resolve_stored(file), MOST_RECORD))
-        if isinstance(value, dict) and isinstance(value.get("schema"), int) and value["schema"] > SCHEMA:
-            raise ModelError(f"{printable(str(file))} is of a newer senseprobe: update this one")
         return Record.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"][-4:]))  # of a chain that may be long
         reason = f"{where}: {first['msg']}" if where else first["msg"]
         raise ModelError(f"{printable(str(file))} is not a record of what was removed: {printable(reason)}") from None
-    except UnreadableError as error:
-        raise ModelError(error.at(file)) from None
-    except OSError as error:
-        raise ModelError(f"{printable(str(file))} cannot be read: {error.strerror or error}") from None
 
 
 def check_vectors(record: Record, files: Sequence[Path], weights: str) -> None:
@@ -295,8 +286,8 @@ def check_weights(record: Record, folder: Path) -> None:
     for name in names:
         digest = ""
         if (path := folder / name).is_file():
-            with explained(path), path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            with explained(path):
+                digest = file_sha256(path)
         if digest != record.files[name]:
             raise ModelError(
                 f"{printable(str(path))} is not the file that {RECORD} beside it is of: make the folder again"

@@ -88,7 +88,7 @@ class Fit:
     """A map, and what it was fitted to.
 
     - `forms`: the rows that were used; `omitted`: words that were not.
-    - `held`: of the words with labels those that the fit did not see, which probes read.
+    - `probed`: of the words with labels those that the fit did not see, which probes read.
     - `at_chance`: whether INLP ended since its probe was at chance, not at its limit; None of other methods.
     """
 

@@ -85,7 +85,7 @@ def alter_model(model: Any, folder: Path) -> None:  # noqa: ANN401 - of any fami
     """Let rooms alter a model that was loaded, and note the `folder` of its record."""
     with suppress(AttributeError):  # of a plug-in's model that takes no more attributes
         model.alteration = folder
-    record = {} if ALTERATIONS.ours else read_json(read_plain(resolve_stored(folder / RECORD), MOST_RECORD))
+    _, record = (b"", {}) if ALTERATIONS.ours else read_alteration(folder) or (b"", {})
     if record.get("layers", "input") != "input":
         raise ModelError(f"{model.name} is altered as it is loaded, by evaluate/mitigation, which is missing here")
     for alteration in ALTERATIONS.ours.values():
@@ -112,9 +112,32 @@ def identify_alteration(path: Path) -> dict[str, str]:
     say what was removed.
     """
     path = path.expanduser()
-    file = (path if path.is_dir() else path.parent) / RECORD
-    if not os.path.lexists(file):  # a link to nothing is a record that cannot be read
+    if (contents := read_alteration(path)) is None:
         return {}
+    data, record = contents
+    removed, files = record.get(REMOVED), record.get("files")
+    if not isinstance(removed, str) or not isinstance(files, dict) or not _may_be_signed(removed):
+        file = record_path(path)
+        raise ModelError(f"{printable(str(file))} does not say what was removed: make the folder again")
+    if path.is_file() and path.name not in files:
+        return {}
+    return {DIGEST: hashlib.sha256(data).hexdigest(), REMOVED: removed}
+
+
+def record_path(path: Path) -> Path:
+    """Return where the record is in a folder, or beside a file."""
+    path = path.expanduser()
+    return (path if path.is_dir() else path.parent) / RECORD
+
+
+def read_alteration(path: Path) -> tuple[bytes, Any] | None:
+    """Return the bytes of the record in a folder, or beside a file, and its JSON, an object; None without a record.
+
+    Raises ModelError where it cannot be read.
+    """
+    file = record_path(path)
+    if not os.path.lexists(file):  # a link to nothing is a record that cannot be read
+        return None
     try:
         data = read_plain(resolve_stored(file), MOST_RECORD)
         value = read_json(data)
@@ -122,13 +145,7 @@ def identify_alteration(path: Path) -> dict[str, str]:
         raise ModelError(error.at(file)) from None
     except OSError as error:
         raise ModelError(f"{printable(str(file))} cannot be read: {error.strerror or error}") from None
-    record: Mapping[str, Any] = value if isinstance(value, dict) else {}
-    removed, files = record.get(REMOVED), record.get("files")
-    if not isinstance(removed, str) or not isinstance(files, dict) or not _may_be_signed(removed):
-        raise ModelError(f"{printable(str(file))} does not say what was removed: make the folder again")
-    if path.is_file() and path.name not in files:
-        return {}
-    return {DIGEST: hashlib.sha256(data).hexdigest(), REMOVED: removed}
+    return data, value if isinstance(value, dict) else {}
 
 
 def resolve_stored(path: Path) -> Path:

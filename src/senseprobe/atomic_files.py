@@ -41,20 +41,24 @@ def whole_folder(final: Path) -> Iterator[Path]:
     _sync(final.parent)
 
 
-def write_new_folder(final: Path, files: Mapping[str, bytes]) -> None:
-    """Write files, by path below it, into a new folder, as a whole or not at all.
-
-    Raise SenseprobeError where it exists or cannot be written.
-    """
+@contextmanager
+def new_folder(final: Path) -> Iterator[Path]:
+    """Provide a folder as `whole_folder` does; raise SenseprobeError where it exists or cannot be written."""
     try:
         with whole_folder(final) as partial:
-            for name, data in files.items():
-                (partial / name).parent.mkdir(parents=True, exist_ok=True)
-                (partial / name).write_bytes(data)
+            yield partial
     except OSError as error:
         if isinstance(error, FileExistsError) and final.exists():
             raise SenseprobeError(f"{final} exists and is not overwritten: choose a new folder with --out") from None
         raise SenseprobeError(f"cannot write {final}: {error.strerror or error}; nothing was changed") from error
+
+
+def write_new_folder(final: Path, files: Mapping[str, bytes]) -> None:
+    """Write files, by path below it, into a new folder, as a whole or not at all: see `new_folder`."""
+    with new_folder(final) as partial:
+        for name, data in files.items():
+            (partial / name).parent.mkdir(parents=True, exist_ok=True)
+            (partial / name).write_bytes(data)
 
 
 def write_whole(path: Path, data: bytes, *, follow: bool = True) -> None:

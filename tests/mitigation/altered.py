@@ -7,9 +7,9 @@ import numpy as np
 from tests.mitigation.records import make_record
 
 from senseprobe.evaluate.mitigation.erasure import Erasure
-from senseprobe.evaluate.mitigation.parents import hash_file
 from senseprobe.evaluate.mitigation.record import Norms, pack_map
 from senseprobe.evaluate.models.alteration import MAP, RECORD
+from senseprobe.release.hashing import file_sha256
 
 
 def debias(parent: Path, out: Path, *, head: Any = "untied", layers: str = "input") -> Path:  # noqa: ANN401
@@ -44,7 +44,7 @@ def debias_words(vectors: dict[str, list[float]], out: Path) -> Path:
     rows = zip(vectors, erasure.apply(table), strict=True)
     lines = [" ".join([word, *(f"{number:.6f}" for number in row)]) for word, row in rows]
     (out / "vectors.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    digests = {"vectors.txt": hash_file(out / "vectors.txt")}
+    digests = {"vectors.txt": file_sha256(out / "vectors.txt")}
     record = make_record(dimensions=table.shape[1], number_format="decimal", files=digests)
     (out / RECORD).write_bytes(record.to_bytes())
     (out / MAP).write_bytes(pack_map(erasure, erasure.read(table)))

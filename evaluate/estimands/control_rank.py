@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from senseprobe.messages import counted
+from senseprobe.statistics import LEVEL
 
-LEVEL = 0.05
 FEWEST = 20
 """Controls that a rank needs to be able to have a p below 0.05."""
 
@@ -42,6 +42,16 @@ class ControlRank:
     low: float | None = None
     high: float | None = None
     controls: tuple[float, ...]
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the largest change of a control."""
+        return min(self.controls), max(self.controls)
+
+    @property
+    def mean(self) -> float:
+        """The mean change of controls, which is the control of Dev et al."""
+        return sum(self.controls) / len(self.controls)
 
     @property
     def extreme(self) -> int:

@@ -36,10 +36,7 @@ from senseprobe.evaluate.estimands.permutation_null import (
 )
 from senseprobe.messages import counted
 from senseprobe.records import Contrast, Design, Factor, Figure
-from senseprobe.statistics import BoolArray, Divisions, FloatArray, Scale, divisions
-
-LEVEL = 0.05
-"""Of the tests; where no p can be so small after Holm's correction, the note says so."""
+from senseprobe.statistics import LEVEL, BoolArray, Divisions, FloatArray, Scale, divisions
 
 FEW_GROUPS = 5
 """Of fewer groups the median over the others resists no outlier well; of three it is their mean."""

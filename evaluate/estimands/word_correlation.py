@@ -11,14 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from senseprobe.statistics import BoolArray, FloatArray, permutation_p
+from senseprobe.statistics import LEVEL, BoolArray, FloatArray, permutation_p
 
 FEWEST_GROUPS = 4
 """Of fewer a correlation says nothing: two deviations from a mean are each other's opposite."""
 
 FEWEST_WORDS = 3
 SHUFFLES = 999
-LEVEL = 0.05
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

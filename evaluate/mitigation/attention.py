@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import dropout, embedding
 
-CLASSES = ("entailment", "neutral", "contradiction")
+from senseprobe.evaluate.units import KINDS
+
+CLASSES: tuple[str, ...] = KINDS["inference"].columns
 """What the outputs of the network stand for."""
 
 Rows = tuple[int, ...]

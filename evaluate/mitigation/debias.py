@@ -17,7 +17,7 @@ import numpy as np
 from senseprobe.document import Section, Table
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.mitigation import record
-from senseprobe.evaluate.mitigation.erasure import Erasure
+from senseprobe.evaluate.mitigation.erasure import Erasure, divide_lengths
 from senseprobe.evaluate.mitigation.parents import Parent
 from senseprobe.evaluate.mitigation.perplexity import EvaluationText, add_perplexity
 from senseprobe.evaluate.mitigation.probes import ProbeAccuracy, probe_labels
@@ -116,8 +116,8 @@ class AlteredCopy:
         if facts.head != "none":
             shared = {"untied": "has the parent's vectors", "tied": "reads the changed vectors, too"}[facts.head]
             yield f"the output {shared}"
-        for reason in dict.fromkeys(omission.reason for omission in facts.omitted):
-            yield f"left out, {reason}: {listed(o.word for o in facts.omitted if o.reason == reason)}"
+        for reason, words in facts.omitted_words.items():
+            yield f"left out, {reason}: {listed(words)}"
         if facts.at_chance is False:
             yield "INLP ended at a quarter of the dimensions: its probe still reads the labels of held-out words"
         if facts.unprobed:
@@ -226,7 +226,7 @@ def _alter(vectors: FloatArray, erasure: Erasure, *, renormalise: bool) -> Float
     altered = erasure.apply(vectors)
     if renormalise:
         before, after = (np.linalg.norm(rows, axis=1, keepdims=True) for rows in (vectors, altered))
-        altered = altered * np.divide(before, after, out=np.ones_like(after), where=after > 0)
+        altered = altered * divide_lengths(before, after)
     return altered
 
 

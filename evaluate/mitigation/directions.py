@@ -19,7 +19,8 @@ from scipy.special import betaincinv
 
 from senseprobe.evaluate.mitigation.axes import DeclaredAxis, derive_directions, spread
 from senseprobe.evaluate.mitigation.axis_vectors import AxisVectors, Item
-from senseprobe.evaluate.mitigation.probes import draw_order
+from senseprobe.evaluate.mitigation.probes import draw_order, draw_steps
+from senseprobe.evaluate.mitigation.record import rounded
 from senseprobe.messages import counted
 from senseprobe.statistics.intervals import FEWEST_LEVELS, FloatArray, IntArray
 
@@ -215,8 +216,7 @@ def measure_spectrum(
         return _cosines(*(_directions_of(side, rank, is_centred) for side in sides))
 
     left_out = np.array([compare(np.delete(np.arange(count), item)) for item in range(count)])
-    bits = np.random.PCG64(seed).random_raw((DRAWS, count))  # the same numbers with every numpy
-    draws = ((bits >> np.uint64(11)).astype(np.float64) * 2.0**-53 * count).astype(np.intp)
+    draws = (draw_steps((DRAWS, count), seed) * 2.0**-53 * count).astype(np.intp)
     resampled = Quantiles.of(map(compare, draws))
     angles = None if derived is None else _cosines(derived, basis @ whole)
     towards = basis @ whole[:, 0]
@@ -267,5 +267,4 @@ def chance_cosine(dimensions: int) -> float:
 
 
 def _rounded(values: Iterable[float]) -> tuple[float, ...]:
-    """Return numbers to six digits, which other machines' arithmetic does not change."""
-    return tuple(float(f"{value:.6g}") for value in values)
+    return tuple(map(rounded, values))

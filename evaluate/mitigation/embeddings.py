@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from senseprobe.atomic_files import new_folder
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.mitigation.erasure import Erasure
+from senseprobe.evaluate.mitigation.erasure import Erasure, divide_lengths
 from senseprobe.evaluate.mitigation.record import read_record
 from senseprobe.evaluate.mitigation.tensor_files import (
     FORMATS,
@@ -331,13 +331,13 @@ class _Copier:
             removed, copy = erasure.read(block), erasure.apply(block)
             before, after = (np.linalg.norm(vectors, axis=1) for vectors in (block, copy))
             if self._renormalise:
-                scales = np.divide(before, after, out=np.ones_like(before), where=after > 0)
+                scales = divide_lengths(before, after)
                 copy, self._scale[rows] = copy * scales[:, None], scales
                 after = np.linalg.norm(copy, axis=1)
             data = encode(copy, table.format)
             rounded = decode(data, table.format, self._parent.dimensions) / self._scale[rows, None]
             self._removed[rows] = removed
-            self._ratios[rows] = np.divide(after, before, out=np.ones_like(before), where=before > 0)
+            self._ratios[rows] = divide_lengths(after, before)
             self._residual = max(self._residual, float(np.abs(erasure.read(rounded)).max(initial=0.0)))
             yield data
 

@@ -6,7 +6,7 @@ Two vectors coincide where their distance is at most 1e-3, or eight times the ro
 was in the parent. Where the output is read, what predicts the two has to coincide, too, and their biases.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,6 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.erased_rows import ERASED, INPUT, READ_AS, WHOLE
@@ -195,19 +197,12 @@ def _distances(table: FloatArray, first: IntArray, second: IntArray) -> FloatArr
     return np.asarray(np.linalg.norm(table[first] - table[second], axis=1))
 
 
-def _join(rows: Sequence[int], first: Iterable[int], second: Iterable[int]) -> dict[int, int]:
+def _join(rows: Sequence[int], first: IntArray, second: IntArray) -> dict[int, int]:
     """Return by row the first of its class, of pairs of their numbers: classes are what pairs connect."""
-    parent: dict[int, int] = {}
-
-    def root(number: int) -> int:
-        while (above := parent.setdefault(number, number)) != number:
-            number = above
-        return number
-
-    for a, b in zip(first, second, strict=True):
-        low, high = sorted((root(int(a)), root(int(b))))
-        parent[high] = low
-    return {rows[number]: rows[root(number)] for number in [*parent]}
+    size, ends = len(rows), np.stack([first, second])
+    _, labels = connected_components(coo_array((np.ones(ends.shape[1]), ends), shape=(size, size)), directed=False)
+    _, least, of_row = np.unique(labels, return_index=True, return_inverse=True)
+    return {rows[number]: rows[least[of_row[number]]] for number in np.unique(ends).tolist()}
 
 
 def load_altered(model: Any, folder: Path) -> None:  # noqa: ANN401 - of any family
@@ -221,7 +216,6 @@ def load_altered(model: Any, folder: Path) -> None:  # noqa: ANN401 - of any fam
         from senseprobe.evaluate.mitigation.hidden_layers import alter_layers
 
         check_weights(record, folder)
-
         alter_layers(model, folder)
 
 

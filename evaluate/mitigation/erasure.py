@@ -16,6 +16,7 @@ from senseprobe.evaluate.mitigation.probes import (
     REGULARISATION,
     ProbeAccuracy,
     code_labels,
+    draw_steps,
     fit_logistic,
     measure_accuracy,
     split_words,
@@ -76,16 +77,23 @@ class Erasure:
         return np.asarray(np.asarray(vectors, dtype=np.float64) - self.read(vectors) @ self.left.T)
 
 
+def divide_lengths(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return lengths of vectors as parts of others, of the same shape; 1 where the other is 0.
+
+    >>> divide_lengths(np.array([1.0, 3.0]), np.array([2.0, 0.0])).tolist()
+    [0.5, 1.0]
+    """
+    return np.divide(first, second, out=np.ones_like(second), where=second > 0)
+
+
 def random_directions(dimensions: int, rank: int, seed: int) -> FloatArray:
     """Return `rank` orthonormal directions, shape (dimensions, rank), uniform over all; the same for a seed everywhere.
 
-    The first of several directions is that of `rank` 1. Numbers are drawn from the bits of PCG64, whose stream numpy
-    promises to keep, which it does not of `standard_normal`.
+    The first of several directions is that of `rank` 1.
     """
     if not 0 < rank <= dimensions:
         raise ValueError(f"{rank} directions in {dimensions} dimensions: there are from 1 to {dimensions}")
-    bits = np.random.PCG64(seed).random_raw((rank, dimensions))
-    normal = ndtri(((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53)
+    normal = ndtri((draw_steps((rank, dimensions), seed) + 0.5) * 2.0**-53)
     basis, triangle = np.linalg.qr(normal.T)
     return np.asarray(basis * np.where(np.diag(triangle) < 0, -1.0, 1.0))
 

@@ -93,7 +93,7 @@ def train_on_model(
 
     Raises SenseprobeError, and ModelError where the model has such a head, or cannot have one.
     """
-    settings, examples = options.settings(DEFAULTS), Job.examples(corpus, dev, options)
+    settings, examples = options.settings(DEFAULTS), options.split(corpus, dev)
     spec = ModelSource(on).spec
     altered = _find_alteration(spec, notify, freeze=options.freeze_embeddings)
     model, tokenizer = open_with_head(spec, settings)
@@ -118,9 +118,8 @@ def train_on_model(
         for path in altered:
             shutil.copyfile(path, folder / path.name)
 
-    splits = (examples.training[task.usable[examples.training]], examples.held_out[task.usable[examples.held_out]])
     job = Job(corpus, dev, out, options, facts, device)
-    return train_and_write(task, splits, settings, job, write, notify, progress)
+    return train_and_write(task, examples.select(task.usable), settings, job, write, notify, progress)
 
 
 def _find_alteration(spec: str, notify: Callable[[str], None], *, freeze: bool) -> list[Path]:

@@ -137,6 +137,10 @@ class Examples:
         held_out = np.array([_fraction(text) < share for text in corpus.texts])[corpus.pairs[:, 0]]
         return cls(corpus.texts, corpus.pairs, corpus.gold, np.flatnonzero(~held_out), np.flatnonzero(held_out))
 
+    def select(self, usable: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the pairs of both sides that are `usable`, shape (pairs,)."""
+        return self.training[usable[self.training]], self.held_out[usable[self.held_out]]
+
     @classmethod
     def join(cls, training: Corpus, held_out: Corpus) -> Self:
         """Train on one corpus, and hold out another."""

@@ -18,8 +18,8 @@ from safetensors import SafetensorError
 from senseprobe.atomic_files import whole_folder
 from senseprobe.document import Section, Table
 from senseprobe.errors import SenseprobeError
-from senseprobe.evaluate.mitigation.attention import CLASSES
-from senseprobe.evaluate.mitigation.nli_corpus import Corpus, Examples
+from senseprobe.evaluate.mitigation.nli_corpus import LABELS, Corpus, Examples
+from senseprobe.evaluate.mitigation.record import TRAINING
 from senseprobe.evaluate.mitigation.trainer import (
     Numbers,
     Task,
@@ -28,8 +28,6 @@ from senseprobe.evaluate.mitigation.trainer import (
     train,
 )
 from senseprobe.messages import counted, printable
-
-RECORD = "training.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +85,10 @@ class TrainingOptions:
             if value is not None and not 0 < value < inf:
                 raise SenseprobeError(f"{name} is {value:g}, but must be above 0")
 
+    def split(self, corpus: Corpus, dev: Corpus | None) -> Examples:
+        """Return the pairs of a corpus, with those that are held out."""
+        return Examples.join(corpus, dev) if dev else Examples.split(corpus, self.share)
+
     def settings(self, default: TrainingSettings) -> TrainingSettings:
         """Return the settings, of which those that nobody chose are the default's."""
         chosen = {name: getattr(self, name) for name in ("epochs", "batch", "rate", "dropout", "seed")}
@@ -105,11 +107,6 @@ class Job:
     options: TrainingOptions
     facts: Mapping[str, Any]
     device: torch.device
-
-    @staticmethod
-    def examples(corpus: Corpus, dev: Corpus | None, options: TrainingOptions) -> Examples:
-        """Return the pairs of a corpus, with those that are held out."""
-        return Examples.join(corpus, dev) if dev else Examples.split(corpus, options.share)
 
 
 def train_and_write(
@@ -140,7 +137,7 @@ def train_and_write(
     state = TrainingState(job.out.with_name(f".{job.out.name}.training"), record)
     with _explained_writing(job.out), state.opened():
         training = train(
-            task, splits, settings, state, minutes=job.options.minutes, labels=CLASSES, notify=notify, progress=progress
+            task, splits, settings, state, minutes=job.options.minutes, labels=LABELS, notify=notify, progress=progress
         )
         record |= {
             "minutes": job.options.minutes,
@@ -151,7 +148,7 @@ def train_and_write(
         text = json.dumps(record, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
         with whole_folder(job.out) as partial:
             write(partial)
-            (partial / RECORD).write_text(text, encoding="utf-8")
+            (partial / TRAINING).write_text(text, encoding="utf-8")
         state.remove()
     return TrainedModel(job.out, record)
 

@@ -143,6 +143,14 @@ def _squared_distances(first: FloatArray, second: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(lengths - 2 * first @ second.T, 0))
 
 
+def draw_steps(shape: tuple[int, ...], seed: int) -> FloatArray:
+    """Return whole numbers below 2⁵³ by chance, float64 of a shape, the same for a seed everywhere.
+
+    They are the bits of PCG64, whose stream numpy promises to keep, which it does not of `random`.
+    """
+    return np.asarray((np.random.PCG64(seed).random_raw(shape) >> np.uint64(11)).astype(np.float64))
+
+
 def draw_order(count: int, seed: int) -> IntArray:
     """Return numbers below `count` in an order by chance, the same for a seed everywhere."""
     return np.asarray(np.argsort(np.random.PCG64(seed).random_raw(count), kind="stable"))

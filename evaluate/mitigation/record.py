@@ -26,6 +26,9 @@ from senseprobe.statistics.intervals import FloatArray
 SCHEMA = 1
 """Form of `debias.json`."""
 
+TRAINING = "training.json"
+"""The file that a training writes beside the record of what its model was trained on."""
+
 LONGEST_CHAIN = 16
 """Records within each other, at most: of a model that was altered, of its parent, and so on."""
 
@@ -188,6 +191,14 @@ class Record(_Part):
     def chain(self) -> tuple["Record", ...]:
         """The record and those of its parents, the newest first."""
         return (self, *(self.parent.record.chain if self.parent.record else ()))
+
+    @property
+    def omitted_words(self) -> dict[str, list[str]]:
+        """The words that were left out, by reason."""
+        words: dict[str, list[str]] = {}
+        for omission in self.omitted:
+            words.setdefault(omission.reason, []).append(omission.word)
+        return words
 
     @property
     def digest(self) -> str:

@@ -11,14 +11,12 @@ from pathlib import Path
 
 from senseprobe.document import Cell, Section, Table, name_cells
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.mitigation.record import Probe, Record, read_record
+from senseprobe.evaluate.mitigation.record import TRAINING, Probe, Record, read_record
 from senseprobe.evaluate.models.alteration import DIGEST, REMOVED, identify_alteration
 from senseprobe.evaluate.models.registry import opens
 from senseprobe.evaluate.models.vector_files import path_of
 from senseprobe.evaluate.reporting.scope import AddedSection, ReportScope
 from senseprobe.messages import listed, printable
-
-TRAINING = "training.json"  # as nli_training.py has it, which needs torch
 
 TITLE = "What was removed from the model's vectors"
 
@@ -82,9 +80,7 @@ def _read_probe(kind: str, record: Record) -> Cell:
 
 
 def _list_omitted(record: Record) -> str:
-    reasons = dict.fromkeys(omission.reason for omission in record.omitted)
-    words = {reason: [o.word for o in record.omitted if o.reason == reason] for reason in reasons}
-    return "; ".join(f"{reason}: {listed(of_reason)}" for reason, of_reason in words.items()) or "none"
+    return "; ".join(f"{reason}: {listed(words)}" for reason, words in record.omitted_words.items()) or "none"
 
 
 def _describe_perplexity(record: Record) -> Cell:

@@ -3,7 +3,6 @@
 The form: the length of a header in eight bytes, the header as JSON, and the numbers of one tensor after the other.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
@@ -13,12 +12,11 @@ from typing import Any, BinaryIO
 import numpy as np
 import torch
 
+from senseprobe.arrays import pack_tensor_header, read_tensor_header
 from senseprobe.errors import ModelError
 from senseprobe.messages import printable
 from senseprobe.statistics.intervals import FloatArray
-from senseprobe.tables import read_json
 
-MOST_HEADER = 2**26  # bytes
 _PART = 2**24  # bytes that are copied at once
 
 FORMATS: Mapping[str, torch.dtype] = {
@@ -88,15 +86,13 @@ class TensorFile:
     def read(cls, path: Path) -> "TensorFile":
         """Read the header of a file. Raises ModelError where it is damaged."""
         try:
-            with path.open("rb") as file:
-                length = int.from_bytes(file.read(8), "little")
-                header = read_json(file.read(length)) if length <= MOST_HEADER else {}
+            header, begin = read_tensor_header(path)
             metadata, size = header.pop("__metadata__", None), path.stat().st_size
-            tensors = {name: _tensor(path, entry, 8 + length) for name, entry in header.items()}
+            tensors = {name: _tensor(path, entry, begin) for name, entry in header.items()}
         except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError):
             raise _damaged(path) from None
         ends = {tensor.end for tensor in tensors.values()}
-        if not tensors or max(ends) != size or sum(tensor.size for tensor in tensors.values()) != size - 8 - length:
+        if not tensors or max(ends) != size or sum(tensor.size for tensor in tensors.values()) != size - begin:
             raise _damaged(path)
         return cls(path, tensors, metadata)
 
@@ -142,7 +138,5 @@ def write_header(file: BinaryIO, tensors: Mapping[str, StoredTensor], metadata: 
             "data_offsets": [offset, offset + tensor.size],
         }
         offset += tensor.size
-    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
-    text += b" " * (-len(text) % 8)
-    file.write(len(text).to_bytes(8, "little") + text)
+    file.write(pack_tensor_header(header))
     return names

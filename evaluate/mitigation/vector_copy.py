@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from senseprobe.arrays import Unusable, explained, map_npy, map_tensors, read_npz, tensor_spans
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.mitigation.erasure import Erasure
+from senseprobe.evaluate.mitigation.erasure import Erasure, divide_lengths
 from senseprobe.evaluate.mitigation.record import Norms
 from senseprobe.evaluate.models.vector_tables import open_vectors
 from senseprobe.messages import printable
@@ -62,7 +62,7 @@ class VectorCopy:
         self._before[span] = np.linalg.norm(rows, axis=1)
         if self.scale is not None:
             after = np.linalg.norm(altered, axis=1)
-            self.scale[span] = np.divide(self._before[span], after, out=np.ones_like(after), where=after > 0)
+            self.scale[span] = divide_lengths(self._before[span], after)
             altered = altered * self.scale[span, None]
         return altered
 
@@ -110,8 +110,7 @@ class VectorCopy:
         for first in range(0, words.count, self.step):
             rows = copy.read(range(first, min(first + self.step, words.count)))
             span = slice(first, first + len(rows))
-            before, after = self._before[span], np.linalg.norm(rows, axis=1)
-            ratios[span] = np.divide(after, before, out=np.ones_like(after), where=before > 0)
+            ratios[span] = divide_lengths(np.linalg.norm(rows, axis=1), self._before[span])
             unscaled = rows if self.scale is None else rows / self.scale[span, None]
             self.residual = max(self.residual, float(np.abs(self.erasure.read(unscaled)).max()))
         self.norms = Norms(mean=float(ratios.mean()), least=float(ratios.min()))

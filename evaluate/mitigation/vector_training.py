@@ -86,7 +86,7 @@ def train_on_vectors(
 ) -> TrainedModel:
     """Train decomposable attention on vectors that stay as they are. Raises SenseprobeError, ModelError."""
     settings, hidden = options.settings(DEFAULTS), options.hidden or HIDDEN
-    examples = Job.examples(corpus, dev, options)
+    examples = options.split(corpus, dev)
     words = WordTable(vectors, 1.0)
     task = VectorTask(examples, words)
     if not len(words):
@@ -109,7 +109,7 @@ def train_on_vectors(
         notify(f"{counted(len(task.missing), 'word')} of the corpus without a vector, left out of their texts: {named}")
     return train_and_write(
         task,
-        (examples.training[task.usable[examples.training]], examples.held_out[task.usable[examples.held_out]]),
+        examples.select(task.usable),
         settings,
         Job(corpus, dev, out, options, facts, device),
         lambda folder: write_attention(folder, task.network, words),

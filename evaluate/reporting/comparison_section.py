@@ -21,10 +21,10 @@ from senseprobe.evaluate.reporting.association_verdicts import name_tests
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.scope import ModelComparison, ReportScope, label_inputs
 from senseprobe.evaluate.reporting.significance import read_margin
-from senseprobe.evaluate.reporting.verdict import LEVEL
 from senseprobe.evaluate.reporting.verdict_table import describe_right, find_failed_control
 from senseprobe.messages import counted, listed
 from senseprobe.records import VERDICT_WORDS
+from senseprobe.statistics import LEVEL
 
 MOST_SENTENCES = 5
 """The most differences of a pair of models that have a sentence; the table has all."""

@@ -8,7 +8,7 @@ from senseprobe.document import Cell, Section, Table, name_cells
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.comparison import Comparison
-from senseprobe.evaluate.estimands.control_rank import FEWEST, LEVEL, USUAL, ControlRank
+from senseprobe.evaluate.estimands.control_rank import FEWEST, USUAL, ControlRank
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.scope import ReportScope
@@ -16,6 +16,7 @@ from senseprobe.evaluate.reporting.significance import compare_pair, find_contro
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, listed
 from senseprobe.records import Figure
+from senseprobe.statistics import LEVEL
 
 MOST_OPEN = 24
 """Rows of the table up to which it is not collapsed."""
@@ -150,12 +151,11 @@ def _plot_changes(ranks: Sequence[ControlRank]) -> Forest:
     end = step * max(1, ceil(max(map(abs, numbers)) / step))
     rows = []
     for rank in plotted:
-        low, high = min(rank.controls), max(rank.controls)
+        low, high = rank.ends
         texts = [notation.format_points(value, rank.estimand) for value in (rank.change, low, high)]
-        middle = sum(rank.controls) / len(rank.controls)
         marks = (
             Mark(series=1, value=rank.change, low=rank.low, high=rank.high, text=texts[0]),
-            Mark(series=2, value=middle, low=low, high=high, hollow=True, text=f"controls {texts[1]} to {texts[2]}"),
+            Mark(series=2, value=rank.mean, low=low, high=high, hollow=True, text=f"controls {texts[1]} to {texts[2]}"),
         )
         rows.append(ForestRow(label=_name(rank), marks=marks, note=rank.reading))
     title = f"Changes, in {unit}, each above the range and the mean of {counted(len(plotted[0].controls), 'control')}"
@@ -163,8 +163,7 @@ def _plot_changes(ranks: Sequence[ControlRank]) -> Forest:
 
 
 def _build_row(rank: ControlRank) -> tuple[Cell, ...]:
-    points = [notation.format_points(value, rank.estimand) for value in (min(rank.controls), max(rank.controls))]
-    mean = sum(rank.controls) / len(rank.controls)
+    points = [notation.format_points(value, rank.estimand) for value in rank.ends]
     ends = notation.format_ends(rank.low, rank.high, rank.estimand)
     values = ("none" if v is None else notation.format_points(v, rank.estimand) for v in (rank.before, rank.after))
     return (
@@ -172,7 +171,7 @@ def _build_row(rank: ControlRank) -> tuple[Cell, ...]:
         *map(Cell.number, values),
         Cell.number(notation.format_points(rank.change, rank.estimand), ends),
         Cell.number(f"{points[0]} to {points[1]}", counted(len(rank.controls), "control")),
-        Cell.number(notation.format_points(mean, rank.estimand)),
+        Cell.number(notation.format_points(rank.mean, rank.estimand)),
         Cell.number(notation.format_p(rank.p)),
         Cell(rank.reading),
     )

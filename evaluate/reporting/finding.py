@@ -13,11 +13,12 @@ from senseprobe.evaluate.models.packages import packaged_models
 from senseprobe.evaluate.reporting.association_verdicts import listed_words
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.notation import format_p, format_points
-from senseprobe.evaluate.reporting.verdict import LEVEL, Verdict
+from senseprobe.evaluate.reporting.verdict import Verdict
 from senseprobe.evaluate.task_gates import CONTROL, find_verdict
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import as_paragraph, as_sentence, capitalized, conjoined, listed
 from senseprobe.records import Design, Figure
+from senseprobe.statistics import LEVEL
 
 FEW = 3
 """The most groups, targets and findings that a sentence names."""

@@ -18,9 +18,6 @@ TONES: Mapping[VerdictCode, str] = {
 }
 """The colour of a verdict."""
 
-LEVEL = 0.05
-"""The level of the tests of all lines together."""
-
 NOT_NONE = "Undecided does not mean that there is no bias."
 
 

@@ -25,13 +25,13 @@ from senseprobe.evaluate.reporting.association_verdicts import judge_figures, ju
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.notation import format_p
 from senseprobe.evaluate.reporting.precision import describe_levels, predict_precision
-from senseprobe.evaluate.reporting.verdict import LEVEL, Verdict, rank
+from senseprobe.evaluate.reporting.verdict import Verdict, rank
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.task_gates import CONTROL
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, listed
 from senseprobe.records import VERDICT_WORDS, Design, Figure, FigureKey, FigureVerdict, VerdictCode
-from senseprobe.statistics import holm
+from senseprobe.statistics import LEVEL, holm
 
 FEW = 3
 """The most groups that a verdict names."""

@@ -110,11 +110,9 @@ def map_tensors(path: Path) -> tuple[dict[str, NDArray[Any]], Mapping[str, Any]]
     """
     if not is_safetensors(path):
         raise Unusable("it is not a safetensors file")
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        header = read_json(file.read(length))
+    header, begin = read_tensor_header(path)
     metadata, tensors = header.pop("__metadata__", {}), dict[str, NDArray[Any]]()
-    data = np.memmap(path, np.uint8, "r", offset=8 + length)
+    data = np.memmap(path, np.uint8, "r", offset=begin)
     for name, tensor in header.items():
         if tensor["dtype"] not in _DTYPES:
             continue
@@ -128,14 +126,29 @@ def map_tensors(path: Path) -> tuple[dict[str, NDArray[Any]], Mapping[str, Any]]
     return tensors, metadata
 
 
-def tensor_spans(path: Path) -> dict[str, tuple[str, int, int]]:
-    """Return of each tensor of a file that `map_tensors` reads its dtype, and where its bytes begin and end."""
+def read_tensor_header(path: Path) -> tuple[dict[str, Any], int]:
+    """Return the header of a file of safetensors, and where the numbers begin; raise what libraries do without one."""
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
-        header = read_json(file.read(length))
+        if length > _MOST_HEADER:
+            raise ValueError("the header is too long")
+        header: dict[str, Any] = read_json(file.read(length))
+    return header, 8 + length
+
+
+def pack_tensor_header(header: Mapping[str, Any]) -> bytes:
+    """Return the header of a file of safetensors in bytes, a multiple of eight of them."""
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text
+
+
+def tensor_spans(path: Path) -> dict[str, tuple[str, int, int]]:
+    """Return of each tensor of a file that `map_tensors` reads its dtype, and where its bytes begin and end."""
+    header, begin = read_tensor_header(path)
     header.pop("__metadata__", None)
     spans = {name: tensor["data_offsets"] for name, tensor in header.items()}
-    return {name: (header[name]["dtype"], 8 + length + start, 8 + length + end) for name, (start, end) in spans.items()}
+    return {name: (header[name]["dtype"], begin + start, begin + end) for name, (start, end) in spans.items()}
 
 
 def pack_tensors(tensors: Mapping[str, NDArray[Any]]) -> bytes:
@@ -150,6 +163,4 @@ def pack_tensors(tensors: Mapping[str, NDArray[Any]]) -> bytes:
         offsets = [end, end := end + len(data)]
         header[name] = {"dtype": codes[tensor.dtype], "shape": [*tensor.shape], "data_offsets": offsets}
         parts.append(data)
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)  # numbers begin at a multiple of eight bytes
-    return b"".join([len(text).to_bytes(8, "little"), text, *parts])
+    return b"".join([pack_tensor_header(header), *parts])

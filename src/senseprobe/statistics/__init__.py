@@ -50,6 +50,7 @@ from senseprobe.statistics.directions import difference_direction, leave_out_pai
 from senseprobe.statistics.intervals import (
     CONFIDENCE,
     FEWEST_LEVELS,
+    LEVEL,
     SCALES,
     BoolArray,
     Ends,
@@ -86,6 +87,7 @@ __all__ = [
     "DRAWS",
     "FEWEST_ITEMS",
     "FEWEST_LEVELS",
+    "LEVEL",
     "PERMUTATIONS",
     "SCALES",
     "SMOOTHING",

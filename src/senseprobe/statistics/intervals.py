@@ -25,6 +25,9 @@ Ends = tuple[float, float]
 CONFIDENCE = 0.95
 """The confidence of printed intervals; equivalence is tested with one of 0.9."""
 
+LEVEL = 0.05
+"""The level of tests: a p below it is small."""
+
 # A variance below this is rounding of floating-point sums: one row among two million changes it by 1e-13.
 NO_VARIANCE = 1e-24
 

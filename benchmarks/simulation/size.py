@@ -18,8 +18,9 @@ from scipy import stats
 from senseprobe.evaluate.estimands.equivalence import CONFIDENCE, Margin, verdict
 from senseprobe.evaluate.estimands.group_scores import others_median
 from senseprobe.evaluate.estimands.permutation_null import WordTables
-from senseprobe.evaluate.estimands.relative import LEVEL, smallest_p
+from senseprobe.evaluate.estimands.relative import smallest_p
 from senseprobe.statistics import (
+    LEVEL,
     BoolArray,
     Divisions,
     FloatArray,

@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 
 from senseprobe.evaluate.estimands.group_scores import others_median
-from senseprobe.evaluate.estimands.relative import LEVEL
 from senseprobe.evaluate.estimands.word_correlation import correlate_words
 from senseprobe.statistics import (
+    LEVEL,
     BoolArray,
     FactorLevels,
     FloatArray,

@@ -26,6 +26,15 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.models import ModelSource
     from senseprobe.evaluate.models.vector_files import VectorFile
 
+SOURCE = Argument(type=str, metavar="MODEL|vectors:FILE", help="A file of vectors, or a model of transformers.")
+"""What something is removed from, or measured in."""
+
+COPY = Option("--out -o", type=str, metavar="FOLDER", help="Write the copy to this new folder.")
+CHECK = Option(
+    type=str, metavar="FOLDER", help="Make the copy in this folder again as its record says, and compare the two."
+)
+PARENT = Option(type=str, metavar="MODEL|vectors:FILE", help="With --check: where the parent is now.")
+
 
 @with_progress("training {out}")
 def train_nli(
@@ -145,11 +154,8 @@ def _read_corpus(
 
 @with_progress("removing directions")
 def debias(
-    model: Annotated[
-        str | Path,
-        Argument(type=str, metavar="MODEL|vectors:FILE", help="A file of vectors, or a model of transformers."),
-    ],
-    out: Annotated[str | Path, Option("--out -o", metavar="FOLDER", help="Write the copy to this new folder.")],
+    model: Annotated[str | Path, SOURCE],
+    out: Annotated[str | Path, COPY],
     *,
     direction: Annotated[
         str | None,
@@ -234,15 +240,7 @@ def debias(
     return replace(copies, unmeasured=unmeasured or copies.unmeasured)
 
 
-def check_debias(
-    check: Annotated[
-        str | Path,
-        Option(metavar="FOLDER", help="Make the copy in this folder again as its record says, and compare the two."),
-    ],
-    parent: Annotated[
-        str | Path | None, Option(type=str, metavar="MODEL|vectors:FILE", help="Where its parent is now.")
-    ] = None,
-) -> CopyCheck:
+def check_debias(check: Annotated[str | Path, CHECK], parent: Annotated[str | Path | None, PARENT] = None) -> CopyCheck:
     """Make a copy without directions again from its parent, as its record says, and compare all hashes.
 
     Raises ModelError where the folder has no record, or the parent cannot be opened.

@@ -8,7 +8,6 @@ from senseprobe.cli.examples import Use
 from senseprobe.cli.release import parse_labels, parse_map
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.mitigation import api
-from senseprobe.options import Argument, Option
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.mitigation.copy_check import CopyCheck
@@ -28,18 +27,10 @@ def train_nli(
 
 
 def debias(
-    model: Annotated[
-        str | None,
-        Argument(metavar="MODEL|vectors:FILE", help="A file of vectors, or a model of transformers."),
-    ] = None,
-    out: Annotated[str | None, Option("--out -o", metavar="FOLDER", help="Write the copy to this new folder.")] = None,
-    check: Annotated[
-        str | None,
-        Option(metavar="FOLDER", help="Make the copy in this folder again as its record says, and compare the two."),
-    ] = None,
-    parent: Annotated[
-        str | None, Option(metavar="MODEL|vectors:FILE", help="With --check: where the parent is now.")
-    ] = None,
+    model: Annotated[str | None, api.SOURCE] = None,
+    out: Annotated[str | None, api.COPY] = None,
+    check: Annotated[str | None, api.CHECK] = None,
+    parent: Annotated[str | None, api.PARENT] = None,
     **options: Any,  # noqa: ANN401 - of what is removed
 ) -> "AlteredCopy | CopyCheck":
     """Make a copy, or check one."""

@@ -14,16 +14,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from huggingface_hub import snapshot_download
-from numpy.typing import NDArray
 
 from senseprobe.atomic_files import new_folder
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.mitigation.erasure import Erasure, divide_lengths
-from senseprobe.evaluate.mitigation.record import read_record
+from senseprobe.evaluate.mitigation.record import Change, HeadChoice, Norms, read_record
 from senseprobe.evaluate.mitigation.tensor_files import (
     FORMATS,
     StoredTensor,
@@ -32,6 +31,7 @@ from senseprobe.evaluate.mitigation.tensor_files import (
     encode,
     write_header,
 )
+from senseprobe.evaluate.models.alteration import find_store
 from senseprobe.evaluate.models.base import TextTokens
 from senseprobe.evaluate.models.checkpoint import INDEX, WHOLE, Pretrained, explained, open_outline, quiet
 from senseprobe.evaluate.models.limits import MOST_CONFIG_BYTES, MOST_FILE_BYTES, Unloadable
@@ -40,8 +40,6 @@ from senseprobe.evaluate.models.registry import FAMILIES, ability_of, claiming, 
 from senseprobe.evaluate.models.source import source_class
 from senseprobe.messages import printable
 from senseprobe.statistics.intervals import FloatArray
-
-HeadChoice: TypeAlias = Literal["untied", "tied"]
 
 _BLOCK = 2**21  # numbers of a table that are in memory at once, as float64
 _CONFIG = "config.json"
@@ -56,25 +54,6 @@ _COPIED = re.compile(
 """Files of a model that say how it is used, and its licence. Others are weights in another form, or say what it is."""
 
 _STEP_FILES = ("config.json", "model.safetensors")
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingChange:
-    """What was done to the embeddings of a model.
-
-    - `removed`: float32 of shape (tokens, rank), what was read of each row: parent = row / scale + removed @ left.T.
-    - `scale`: float32 of shape (tokens,), by what rows were multiplied; None where norms stay as they fall.
-    - `residual`: the largest coordinate, of either sign, that is left of the directions after rounding, from the mean.
-    - `norm_mean`, `norm_least`: of the norms of tokens, as parts of what they were.
-    - `head`: whether the output has the changed table, too (``tied``), one that is as it was (``untied``), or ``none``.
-    """
-
-    removed: NDArray[np.float32]
-    scale: NDArray[np.float32] | None
-    residual: float
-    norm_mean: float
-    norm_least: float
-    head: Literal["untied", "tied", "none"]
 
 
 @dataclass(frozen=True)
@@ -205,11 +184,8 @@ def _plain(folder: Path, name: str) -> Path:
 
     In the cache of the Hub all files are links into the store of their repository.
     """
-    bounds = [folder.resolve()]
-    if folder.resolve().parent.name == "snapshots":
-        bounds.append(folder.resolve().parent.parent / "blobs")
     path = Path(os.path.realpath(folder / name))
-    if not any(path.is_relative_to(bound) for bound in bounds):
+    if not any(bound and path.is_relative_to(bound) for bound in (folder.resolve(), find_store(folder))):
         raise Unloadable(f"its {printable(name)} is a link out of the folder, which is not followed")
     if not path.is_file():
         raise Unloadable(f"its {printable(name)} is not a plain file")
@@ -265,7 +241,7 @@ def _stored_name(
 @contextmanager
 def copied_without(
     parent: ParentModel, erasure: Erasure, out: Path, *, head: HeadChoice = "untied", renormalise: bool = False
-) -> Iterator[tuple[Path, EmbeddingChange]]:
+) -> Iterator[tuple[Path, Change]]:
     """Write a copy of a model without directions into a new folder, which is there as a whole when the block ends.
 
     The block gets the folder as it is filled, where it adds what says how it was made, and what was done. With `head`
@@ -312,14 +288,13 @@ class _Copier:
             (folder / name).parent.mkdir(exist_ok=True)
             shutil.copyfile(_plain(parent.folder, name), folder / name)
 
-    def change(self) -> EmbeddingChange:
+    def change(self) -> Change:
         """Return what was done."""
-        return EmbeddingChange(
+        return Change(
             removed=self._removed,
             scale=self._scale if self._renormalise else None,
             residual=self._residual,
-            norm_mean=float(self._ratios.mean()),
-            norm_least=float(self._ratios.min()),
+            norms=Norms(mean=float(self._ratios.mean()), least=float(self._ratios.min())),
             head=("untied" if self._unties else "tied") if self._parent.is_tied else "none",
         )
 

@@ -6,19 +6,24 @@
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from senseprobe.atomic_files import new_folder
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.mitigation.erasure import Erasure
-from senseprobe.evaluate.mitigation.record import Norms, check_vectors, read_record
+from senseprobe.evaluate.mitigation.record import (
+    Change,
+    FormChoice,
+    HeadChoice,
+    LayerChoice,
+    check_vectors,
+    read_record,
+)
 from senseprobe.evaluate.mitigation.vector_copy import VectorCopy
 from senseprobe.evaluate.models.alteration import identify_alteration
 from senseprobe.evaluate.models.packages import find_fetched
@@ -30,21 +35,6 @@ from senseprobe.statistics.intervals import FloatArray
 Rows: TypeAlias = tuple[int, ...]
 WordRows: TypeAlias = Mapping[str, Mapping[str, Rows]]
 """By word, by form as the vocabulary spells it, the rows of which the mean is its vector."""
-
-FormChoice: TypeAlias = Literal["all", "one"]
-HeadChoice: TypeAlias = Literal["untied", "tied"]
-LayerChoice: TypeAlias = Literal["input", "all"]
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What was done to the rows of a parent; `pack_map` and `Record` (record.py) say what each is."""
-
-    removed: NDArray[Any]
-    scale: NDArray[Any] | None
-    residual: float
-    norms: Norms
-    head: Literal["none", "untied", "tied"] = "none"
 
 
 class TableParent:
@@ -161,9 +151,8 @@ class TransformersParent:
         """Write a copy without directions into a new folder. Raises SenseprobeError where that cannot be written."""
         from senseprobe.evaluate.mitigation.embeddings import copied_without
 
-        with copied_without(self._model, erasure, out, head=head, renormalise=renormalise) as (folder, done):
-            norms = Norms(mean=done.norm_mean, least=done.norm_least)
-            yield folder, Change(done.removed, done.scale, done.residual, norms, done.head)
+        with copied_without(self._model, erasure, out, head=head, renormalise=renormalise) as copy:
+            yield copy
 
 
 Parent: TypeAlias = TableParent | TransformersParent

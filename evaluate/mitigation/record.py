@@ -7,6 +7,7 @@ removed of each row, the parent's vectors can be computed.
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -35,6 +36,9 @@ LONGEST_CHAIN = 16
 _MOST_FORMS = 10 * MOST_WORDS
 
 Method = Literal["projection", "leace", "inlp", "random"]
+FormChoice = Literal["all", "one"]
+HeadChoice = Literal["untied", "tied"]
+LayerChoice = Literal["input", "all"]
 Text = Annotated[str, Field(max_length=4096)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -159,7 +163,7 @@ class Record(_Part):
     parent: Parent
     method: Method
     axis: Axis
-    spellings: Literal["all", "one"] = "all"
+    spellings: FormChoice = "all"
     forms: Annotated[tuple[Form, ...], Field(max_length=_MOST_FORMS)] = ()
     omitted: Annotated[tuple[Omission, ...], Field(max_length=MOST_WORDS)] = ()
     dimensions: Annotated[int, Field(ge=1)]
@@ -172,8 +176,8 @@ class Record(_Part):
     residual: Annotated[float, Field(ge=0)]
     norms: Norms
     renormalised: bool = False
-    head: Literal["none", "untied", "tied"] = "none"
-    layers: Literal["input", "all"] = "input"
+    head: HeadChoice | Literal["none"] = "none"
+    layers: LayerChoice = "input"
     probes: Annotated[tuple[Probe, ...], Field(max_length=16)] = ()
     unprobed: Text = ""
     perplexity: Perplexity | None = None
@@ -212,6 +216,21 @@ class Record(_Part):
         """
         value = self.model_dump(mode="json", by_alias=True, exclude_unset=not complete)
         return f"{json.dumps(value, ensure_ascii=False, indent=1)}\n".encode("utf-8", "surrogatepass")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What was done to the rows of a parent; `Record` says what `residual`, `norms` and `head` are.
+
+    - `removed`: of shape (rows, rank), what was read of each row; `scale`: of shape (rows,), by what rows were
+      multiplied to have their former length, None where they were not (`pack_map`).
+    """
+
+    removed: NDArray[Any]
+    scale: NDArray[Any] | None
+    residual: float
+    norms: Norms
+    head: HeadChoice | Literal["none"] = "none"
 
 
 _METHOD_NAMES: dict[Method, str] = {"projection": "projection", "leace": "LEACE", "inlp": "INLP"}

@@ -11,9 +11,9 @@ import numpy as np
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.mitigation import axes, record
 from senseprobe.evaluate.mitigation.erasure import Erasure, fit_inlp, fit_leace, random_directions
-from senseprobe.evaluate.mitigation.parents import FormChoice, HeadChoice, LayerChoice, Parent, Rows, WordRows
+from senseprobe.evaluate.mitigation.parents import Parent, Rows, WordRows
 from senseprobe.evaluate.mitigation.probes import REGULARISATION, code_labels, split_words
-from senseprobe.evaluate.mitigation.record import Form, Method, Omission, Record
+from senseprobe.evaluate.mitigation.record import Form, FormChoice, HeadChoice, LayerChoice, Method, Omission, Record
 from senseprobe.messages import listed, printable
 
 FITTED: tuple[Method, ...] = ("leace", "inlp")

@@ -2,13 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from senseprobe.errors import ModelError
+from senseprobe.evaluate.mitigation.record import FormChoice
 from senseprobe.evaluate.models.base import TextTokens
 from senseprobe.messages import counted, listed, printable
-
-Forms: TypeAlias = Literal["all", "one"]
 
 SPACE = "␣"
 _BEFORE = {SPACE: "a ", "": "", "(": "("}
@@ -32,7 +30,7 @@ class SplitWords:
         return {form: (a[form], b[form]) for form in a if form in b}
 
 
-def split_words(tokens: TextTokens, words: Iterable[str], forms: Forms = "all") -> SplitWords:
+def split_words(tokens: TextTokens, words: Iterable[str], forms: FormChoice = "all") -> SplitWords:
     """Return the forms of words that are one token each; with `one`, the first of a word: as in running text.
 
     A form stands once: a tokenizer that makes letters small has the same token for all of them. Words of which no form

@@ -150,9 +150,14 @@ def read_alteration(path: Path) -> tuple[bytes, Any] | None:
 
 def resolve_stored(path: Path) -> Path:
     """Return a path; in the cache of the Hub, where all files are links, that in the store of the same repository."""
-    folder, target = path.parent.resolve(), path.resolve() if path.is_symlink() else path
-    is_stored = folder.parent.name == "snapshots" and target.parent == folder.parent.parent / "blobs"
-    return target if is_stored else path
+    target = path.resolve() if path.is_symlink() else path
+    return target if target.parent == find_store(path.parent) else path
+
+
+def find_store(folder: Path) -> Path | None:
+    """Return where the cache of the Hub has the files that those of a folder are links to; None of other folders."""
+    folder = folder.resolve()
+    return folder.parent.parent / "blobs" if folder.parent.name == "snapshots" else None
 
 
 def _may_be_signed(text: str) -> bool:

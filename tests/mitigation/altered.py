@@ -7,7 +7,7 @@ import numpy as np
 from tests.mitigation.records import make_record
 
 from senseprobe.evaluate.mitigation.erasure import Erasure
-from senseprobe.evaluate.mitigation.record import Norms, pack_map
+from senseprobe.evaluate.mitigation.record import pack_map
 from senseprobe.evaluate.models.alteration import MAP, RECORD
 from senseprobe.release.hashing import file_sha256
 
@@ -27,7 +27,7 @@ def debias(parent: Path, out: Path, *, head: Any = "untied", layers: str = "inpu
             rank=erasure.rank,
             number_format=opened.number_format,
             residual=change.residual,
-            norms=Norms(mean=change.norm_mean, least=change.norm_least),
+            norms=change.norms,
             head=change.head,
             layers=layers,
         )

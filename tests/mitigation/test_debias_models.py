@@ -7,21 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.conformance import causal_models, masked_models
 
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.mitigation.api import check_debias, debias
 from senseprobe.evaluate.mitigation.record import read_map, read_record
 from senseprobe.evaluate.models.alteration import MAP, RECORD
-
-
-@pytest.fixture(scope="module")
-def parents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Tiny models of two architectures, with tokenizers that have he and she as tokens."""
-    folder = tmp_path_factory.mktemp("parents")
-    built = {**masked_models.build(folder / "masked"), **causal_models.build(folder / "causal")}
-    return {name: built[name] for name in ("bert", "gpt2")}
 
 
 def table(folder: Path) -> np.ndarray[Any, Any]:

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.conformance import causal_models, masked_models
 from tests.mitigation.altered import debias
 
 from senseprobe.errors import ModelError
@@ -16,16 +15,6 @@ from senseprobe.evaluate.models.encodings import EncodingOptions
 from senseprobe.evaluate.units import Unit
 
 TEXT = "she is a nurse and he is not"
-
-
-@pytest.fixture(scope="module")
-def parents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Tiny models."""
-    import torch
-
-    torch.set_num_threads(1)
-    folder = tmp_path_factory.mktemp("parents")
-    return {**masked_models.build(folder / "masked"), **causal_models.build(folder / "causal")}
 
 
 @pytest.mark.parametrize("name", ["bert", "roberta", "distilbert", "modernbert"])

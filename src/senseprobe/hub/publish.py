@@ -31,7 +31,7 @@ from senseprobe.messages import printable
 from senseprobe.release.croissant import NAME as CROISSANT
 from senseprobe.release.croissant import missing_fields
 from senseprobe.release.licences import alternatives, declared_licence
-from senseprobe.release.manifest import NAME, Manifest, read_manifest
+from senseprobe.release.manifest import NAME, Manifest, is_for_training, read_manifest
 from senseprobe.release.release import parse_version
 from senseprobe.release.restore import RESTORED, read_restored
 from senseprobe.release.verify import FOREIGN, verify_release
@@ -254,7 +254,7 @@ class Publication:
         """Plan the upload; raise ReleaseError where the repository holds what must not be changed."""
         commit = self._existing_commit(state)
         # A repository without a version may be from a run that was killed before it set the gate.
-        first = "no" if self.manifest.data["card"].get("use") == "training" else "auto"
+        first = "no" if is_for_training(self.manifest.data["card"]) else "auto"
         gate = gated or (first if not state.tags and state.gated == "no" else state.gated)
         plan = PublishResult(
             release=self.manifest.name,

@@ -16,7 +16,7 @@ from senseprobe.errors import DeclarationError
 from senseprobe.records import Design, Finding
 from senseprobe.release.annotation_record import ANNOTATION, Round, read_annotation
 from senseprobe.release.licences import declared_licence
-from senseprobe.release.manifest import Manifest
+from senseprobe.release.manifest import Manifest, is_for_training
 from senseprobe.release.verdicts import VERDICTS, Verdict, read_verdicts
 
 MAX_BYTES = 32 * 2**20
@@ -115,7 +115,7 @@ class DocumentInput:
     @property
     def is_for_training(self) -> bool:
         """Whether models may learn the rows: they measure nothing then."""
-        return self.card.get("use") == "training"
+        return is_for_training(self.card)
 
     @property
     def split(self) -> str:

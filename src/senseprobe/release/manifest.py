@@ -127,6 +127,11 @@ class _Card(_Strict):
     responsible_ai: dict[ResponsibleAi, str] = {}
 
 
+def is_for_training(card: Mapping[str, Any]) -> bool:
+    """Return whether models may learn the rows of a card: they measure nothing then."""
+    return card.get("use") == "training"
+
+
 class _Sense(_Strict):
     column: Literal["sense_key", "token_key"]
     word: str

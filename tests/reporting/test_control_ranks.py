@@ -2,18 +2,29 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.commands import typing
 from tests.reporting.test_compare import first, known, result, with_figures
+from tests.tiny import lay_out
+from tests.tiny_release import PACKAGE
 
 import senseprobe
 from senseprobe.api.results import compare
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands.control_rank import FEWEST, ControlRank
+from senseprobe.evaluate.figures import figures_of
+from senseprobe.evaluate.reporting.control_ranks import rank_changes, rank_sections
+from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.scope import ReportScope
+from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.units import ScoredRows
+from senseprobe.records import Figure
 from senseprobe.release.release import Release
 
 
@@ -105,6 +116,90 @@ def test_terminal_and_page(
         assert "outside all" in words
     printed = run("compare", str(before), str(after), "--control", "c", "--json")
     assert {rank["p"] for rank in json.loads(printed.out)["ranks"]} == {0.25}
+
+
+# --- inference ------------------------------------------------------------------------------------------------------
+
+PROBES = """---
+kind: inference
+bias_type: gender
+construct: gender of a job
+description: A job, and he or she.
+source: nobody
+slots:
+  job:     {list: jobs}
+  pronoun: {list: pronouns, where: {gender: [male, female]}}
+roles:
+  premise:    {who: job}
+  hypothesis: {who: pronoun}
+target: who
+gold: neutral
+gap:
+  he-she: {column: pronoun, first: he, second: she}
+generalise: [job]
+expect: {pairs: 10}
+accept: {W502: pronouns have no article}
+---
+{{ who | the | upfirst }} slept.
+"""
+
+
+@pytest.fixture
+def probes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Release:
+    """A release of five jobs with he and she, in a project of its own."""
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path, PROBES)
+    (tmp_path / "wordlists" / "datapackage.yaml").write_text(PACKAGE)
+    (tmp_path / "wordlists" / "jobs.csv").write_text("word\nbaker\nlawyer\nnurse\npilot\nwelder\n")
+    senseprobe.build("tiny", "1.0.0")
+    return senseprobe.load("tiny@1.0.0")
+
+
+def infer(on: Release, name: str, for_he: float, right: float) -> ReportInput:
+    """A model that infers he, but not she, from a job with a probability; on the control so many of 100 are right."""
+    rows = on.table("job")
+    entailment = np.where(rows["pronoun"] == "he", for_he, 0.1) + 0.01 * np.arange(len(rows))
+    rows = rows.assign(entailment=entailment, neutral=0.9 - entailment, contradiction=0.1)
+    about = {"name": name, "weights": name.encode().hex(), "config": "b", "tokenizer": "c", "dtype": "float32"}
+    release = {"name": on.manifest.name, "content": on.manifest.content, "config": None}
+    scored = ScoredRows(tables={"job": rows})
+    made = Result(
+        scorer="nli",
+        scale="probability",
+        model=about,
+        release=release,
+        senseprobe="0",
+        seed=0,
+        figures=figures_of(on, scored, seed=0, scale="probability"),
+        scored=scored,
+    )
+    of_kind = {"config": "occupation", "sense_type": "", "estimand": "accuracy", "rows": 9, "scored": 9}
+    accuracy = (
+        Figure(value=right, unscored=0, ties=0, **of_kind),  # type: ignore[arg-type]
+        Figure(value=right - 1, group="entailment", unscored=0, ties=0, **of_kind),  # type: ignore[arg-type]
+    )
+    control = replace(made, release={**release, "name": "nli-control@1.0.2"}, figures=accuracy, scored=ScoredRows())
+    return ReportInput(result=made, release=on, controls=(control,))
+
+
+def test_of_inference_the_gap_leads_and_right_answers_stand_beside(probes: Release) -> None:
+    """The gap of he and she comes first, with why the others are no measure of gender bias; then the control."""
+    before, after = infer(probes, "before", 0.6, 95.0), infer(probes, "after", 0.1, 61.0)
+    ranks = rank_changes(before, after, [infer(probes, "random", 0.5, 94.0)])
+
+    assert ranks[0].estimand == "gap:he-she"
+    assert {rank.estimand for rank in ranks[1:]} >= {"nn", "fn"}
+    # The difference of the two means of entailment falls from 50 to 0 points, and by 10 with the control.
+    assert ranks[0].change == pytest.approx(-50.0)
+    assert ranks[0].controls == pytest.approx([-10.0])
+
+    ranked, accuracy = rank_sections(ReportScope(inputs=[before, after], ranks=ranks))
+    assert "by themselves they are no measure of gender bias" in " ".join(ranked.paragraphs)
+    assert [[cell.text for cell in row] for row in accuracy.tables[0].rows] == [
+        ["occupation", "accuracy", "", "95.0", "61.0"],
+        ["occupation", "accuracy", "entailment", "94.0", "60.0"],
+    ]
+    assert "broken" in accuracy.paragraphs[0]
 
 
 # --- bad input ------------------------------------------------------------------------------------------------------

@@ -30,12 +30,16 @@ class ResolvedFrame:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedBlock:
-    """A block whose slots are words, in declared order."""
+    """A block whose slots are words, in declared order.
+
+    `written` are the lines of the template, where the kind of its rows makes other frames of these; else empty.
+    """
 
     block: Block
     slots: Mapping[str, tuple[Word, ...]]
     roles: Mapping[str, Mapping[str, ResolvedBinding]]
     frames: tuple[ResolvedFrame, ...]
+    written: tuple[ResolvedFrame, ...] = ()
 
     @property
     def product(self) -> int:

@@ -30,7 +30,7 @@ def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Co
     """
     findings: list[Finding] = []
     resolvers = [_Resolver(ReferenceChecker(template, block, findings), lists) for block in template.blocks]
-    blocks = tuple(block for resolver in resolvers if (block := resolver.resolve_block(env)))
+    resolved = [block for resolver in resolvers if (block := resolver.resolve_block(env))]
     first, columns = template.blocks[0].front, resolvers[0].columns()
     for resolver in resolvers:
         front, add = resolver.front, resolver.checker.add
@@ -45,14 +45,16 @@ def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Co
         elif resolver.columns() != columns:
             add(("columns",), "E102", "every block needs columns of the same types as the first one")
     for name, text in () if findings else first.clusters.items():
-        if not all(_is_full(block, text) for block in blocks):
+        if not all(_is_full(block, text) for block in resolved):
             message, hint = f"{text} has empty cells", "write the word itself if it does not belong to a cluster"
             resolvers[0].checker.add(_column_location(first, name), "E102", message, hint)
+    # Only lines without mistakes can be put together.
+    blocks = () if findings else tuple(made for block in resolved for made in EXPANSIONS[first.kind].compose(block))
     findings = findings or [*_repeated_ids(template, blocks)]
     mistakes = dict.fromkeys(finding for resolver in resolvers for finding in resolver.list_mistakes)
     if findings := [*(() if lists.lenient else mistakes), *findings]:
         raise DeclarationError(findings)
-    if len(blocks) < len(resolvers):
+    if len(resolved) < len(resolvers):
         raise DeclarationError([])
     full = {name for name, text in first.added_columns.items() if all(_is_full(block, text) for block in blocks)}
     full |= KINDS[first.kind].full | {"id", "frame", *first.slots}

@@ -42,10 +42,20 @@ BELOW |= {"progress": {"messages"}}
 BELOW |= {"api": {*BELOW}}
 BELOW |= {"cli": {*BELOW}}
 # Rooms that register themselves stand above all that they use, and nobody imports them: each can be missing.
-REGISTERED = {"evaluate.exports", "evaluate.mitigation", "evaluate.senses", "evaluate.served", "evaluate.texts"}
-BELOW |= {room: {*BELOW} for room in REGISTERED}
+ROOMS_OF_EVALUATION = {
+    "evaluate.exports",
+    "evaluate.mitigation",
+    "evaluate.senses",
+    "evaluate.served",
+    "evaluate.texts",
+}
+ROOMS_OF_KINDS = {"kinds.question"}
+REGISTERED = ROOMS_OF_EVALUATION | ROOMS_OF_KINDS
+BELOW |= {room: {*BELOW} for room in ROOMS_OF_EVALUATION}
 BELOW["evaluate.exports"] |= {"evaluate.served"}  # by tasks of Inspect alone, which are refused without it
 BELOW |= {"kinds": {*BELOW["evaluate"], "evaluate", "generator"}}
+# Scorers of chat models alone need `evaluate.served`: without it the rest of the room is there.
+BELOW |= {room: {*BELOW} - ROOMS_OF_EVALUATION | {"evaluate.served"} for room in ROOMS_OF_KINDS}
 # "" is senseprobe/__init__.py, which exports the types that the API returns, and names of rooms that can be missing.
 BELOW |= {"__main__": {"cli"}, "": {"records", "errors", "api", "release", "annotation", "evaluate", *REGISTERED}}
 

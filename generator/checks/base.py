@@ -60,13 +60,17 @@ class ConfigSubject:
 
     @cached_property
     def frames(self) -> "list[FrameSubject]":
-        """Every frame in its block."""
-        return [
-            FrameSubject(self, block, resolved, frame.source, (frame.line, frame.column), resolved.compiled.segments)
-            for block in self.config.blocks
-            for resolved in block.frames
-            for frame in [resolved.frame]
-        ]
+        """Every line of the template that is a frame, in its block."""
+        return [self._frame(block, line) for block in self.config.blocks for line in block.written or block.frames]
+
+    @cached_property
+    def row_frames(self) -> "list[FrameSubject]":
+        """Every frame that makes rows, in its block: the lines, unless the kind puts several together."""
+        return [self._frame(block, frame) for block in self.config.blocks for frame in block.frames]
+
+    def _frame(self, block: ResolvedBlock, resolved: ResolvedFrame) -> "FrameSubject":
+        frame = resolved.frame
+        return FrameSubject(self, block, resolved, frame.source, (frame.line, frame.column), resolved.compiled.segments)
 
     @cached_property
     def labelled(self) -> "list[tuple[ResolvedBlock, list[LabelledRow]]]":

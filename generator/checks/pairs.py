@@ -17,6 +17,7 @@ from senseprobe.generator.checks.base import TAG, ConfigSubject, FrameSubject, P
 from senseprobe.generator.checks.placeholders import find_single_braces
 from senseprobe.generator.config import ResolvedBlock
 from senseprobe.generator.english import MARK
+from senseprobe.generator.kinds import EXPANSIONS
 from senseprobe.generator.kinds.contrast import ContrastFront
 from senseprobe.generator.product import RowSelection
 from senseprobe.generator.render import FrameRows, flags, join
@@ -79,14 +80,16 @@ def check_unread_slots(subject: ConfigSubject) -> Iterator[Finding]:
     it one word in this block with `where`.
     """
     first: dict[tuple[str, Position], Finding] = {}
-    for _, group in groupby(subject.frames, key=lambda frame: id(frame.block)):
+    for _, group in groupby(subject.row_frames, key=lambda frame: id(frame.block)):
         reads = {}
         for frame in group:
             # `{slot}` is an output that should have been `{{ slot }}`: see E115.
             names = [*frame.names, *(name for _, name in find_single_braces(frame))]
             reads[frame] = {slot for role in frame.block.roles for slot in frame.block.reads(role, names)}
         block = next(iter(reads)).block
-        for slot, words in block.slots.items():
+        front = block.block.front
+        unprinted = EXPANSIONS[front.kind].unprinted(front)
+        for slot, words in ((slot, words) for slot, words in block.slots.items() if slot not in unprinted):
             unread = [(frame.position, "this frame does not read") for frame in reads if slot not in reads[frame]]
             if len(unread) == len(reads):
                 unread = [(block.block.locate("slots", slot), "none of the frames reads")]

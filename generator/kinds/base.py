@@ -1,6 +1,6 @@
 """What differs from one kind of rows to another, and the check of what front matter refers to."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -102,6 +102,17 @@ class RowExpansion(Generic[FrontT]):
 
     def check_references(self, front: FrontT, checker: ReferenceChecker) -> None:
         """Check that what only front matter of this kind refers to exists: nothing, unless overridden."""
+
+    def compose(self, block: ResolvedBlock) -> tuple[ResolvedBlock, ...]:
+        """Return the blocks whose frames make rows, of one whose frames are lines of a template: itself by default.
+
+        A kind whose rows are put together of several lines overrides it; `written` of a block keeps the lines.
+        """
+        return (block,)
+
+    def unprinted(self, front: FrontT) -> Container[str]:
+        """Return the slots whose words are in columns of a row without being printed by its frame: none by default."""
+        return ()
 
     def columns(self, rows: FrameRows, selection: RowSelection, lists: WordLists) -> dict[str, pa.Array]:
         """Return the columns that only rows of this kind have, for a selection of a frame's rows.

@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from functools import cached_property, lru_cache
-from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
-from importlib.util import find_spec
+from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points, version
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from senseprobe.errors import SenseprobeError
@@ -124,9 +123,9 @@ class Registry(MutableMapping[str, D]):
         A declaration that names another in its `after` stands behind that one, and those that follow it in its room do.
         """
         ours = [*self._core.values()]
-        for room in filter(_is_installed, _find_entries(self._group, tuple(sys.path))[0]):
+        for room in _find_entries(self._group, tuple(sys.path))[0]:
             number = len(ours)
-            for declared in room.load():
+            for declared in _load_room(room):
                 if after := getattr(declared, "after", ""):
                     ids = [each.id for each in ours]
                     number = ids.index(after) + 1 if after in ids else len(ours)
@@ -221,11 +220,24 @@ class Registry(MutableMapping[str, D]):
             log_warning(plugged)
 
 
-def _is_installed(room: EntryPoint) -> bool:
-    """Return whether a room of ours is there: the package of the module that its entry point leads to."""
-    with suppress(ModuleNotFoundError):
-        return find_spec(room.module.rpartition(".")[0]) is not None
-    return False
+def _load_room(room: EntryPoint) -> Iterable[Any]:
+    """Return what a room of ours declares: nothing where it, or a room that the entry point's module needs, is missing.
+
+    What of a room needs another one lies in modules of its own, so that the rest of it is there without the other one.
+    """
+    try:
+        declared: Iterable[Any] = room.load()
+    except ModuleNotFoundError as error:
+        ours = filter(_is_ours, distribution("senseprobe").entry_points)
+        if error.name in {entry.module.rpartition(".")[0] for entry in ours}:
+            return ()
+        raise
+    return declared
+
+
+def _is_ours(entry: EntryPoint) -> bool:
+    """Return whether an entry point is one of a room of ours."""
+    return entry.group.startswith(_ROOMS) and entry.value.startswith(_ROOMS)
 
 
 @lru_cache(maxsize=64)
@@ -236,7 +248,7 @@ def _find_entries(group: str, path: tuple[str, ...]) -> tuple[Sequence[EntryPoin
     """
     rooms, plugged = list[EntryPoint](), dict[str, list[EntryPoint]]()
     for entry in sorted(entry_points(group=group), key=lambda entry: (entry.name, _distribution(entry))):
-        if entry.value.startswith(_ROOMS):
+        if _is_ours(entry):
             rooms.append(entry)
         else:
             plugged.setdefault(entry.name, []).append(entry)

@@ -1,0 +1,275 @@
+"""What a template of questions declares, and how its rows are made.
+
+A block has four lines: two contexts, of which the second is added to the first, and two questions. They make eight
+frames: each context with each question, and the two people in either order.
+"""
+
+from collections.abc import Callable, Container, Mapping
+from dataclasses import replace
+from functools import partial
+from hashlib import sha256
+from itertools import permutations, product
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from pydantic import Field, StringConstraints, field_validator
+
+from senseprobe.generator.config import ResolvedFrame
+from senseprobe.generator.english import English
+from senseprobe.generator.render import take
+from senseprobe.generator.segments import CompiledFrame, Segment
+from senseprobe.generator.yaml_source import Model
+from senseprobe.kinds import (
+    Binding,
+    Config,
+    Design,
+    ExpectRows,
+    FrameRows,
+    Front,
+    ReferenceChecker,
+    ResolvedBlock,
+    RowExpansion,
+    RowSelection,
+    Word,
+    WordLists,
+    reference,
+)
+from senseprobe.messages import nearest
+from senseprobe.records import Factor
+
+LINES = ("ambiguous", "disambiguating", "negative", "non-negative")
+"""The ids of the four lines of a block."""
+
+ANSWERS = ("stereo", "anti", "unknown")
+ORDERS = tuple(" ".join(names) for names in permutations(ANSWERS))
+
+_SENTENCE = "sentence"  # the one role, which binds `first` and `second`
+_BLANK, _BREAK = Segment(" ", (), frozenset()), Segment("\n", (), frozenset())
+_PEOPLE = ("stereotyped", "unstereotyped")
+
+Person = Literal["first", "second"]
+
+
+class Gold(Model):
+    """Who the disambiguating context says is the answer to the negative question; the other one answers the other."""
+
+    negative: Person
+
+
+class Groups(Model):
+    """The groups of the two people, each a text or ``slot.column``."""
+
+    stereotyped: str
+    unstereotyped: str
+
+
+class QuestionFront(Front):
+    """The front matter of a template of questions.
+
+    `stereotyped`, `unstereotyped` and `unknown` name the slots of the answers. An answer is printed as the cell of the
+    list's column `answer` or, without one, as the word with a capital; ``slot.column`` names another column.
+    """
+
+    kind: Literal["question"]
+    template: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+    stereotyped: str
+    unstereotyped: str
+    unknown: str
+    groups: Groups
+    gold: Gold
+    target_groups: list[str] = Field(default_factory=list)
+    target: None = None
+    generalise: list[str] = Field(default_factory=list)
+    expect: ExpectRows | None = None
+    unmarked: ClassVar[bool] = True  # there is no target word
+
+    @field_validator("generalise")
+    @classmethod
+    def _is_empty(cls, names: list[str]) -> list[str]:
+        if names:
+            raise ValueError("figures of questions always generalise over templates, names and wordings: remove it")
+        return names
+
+    @property
+    def bindings(self) -> Mapping[str, Mapping[str, Binding]]:
+        """`first` and `second` stand for the two people; unknown slots are findings of their own."""
+        slots = [self.slot(key) for key in _PEOPLE]
+        known = [slot if slot in self.slots else next(iter(self.slots)) for slot in slots]
+        return {_SENTENCE: dict(zip(("first", "second"), known, strict=True))}
+
+    def slot(self, key: str) -> str:
+        """Return the slot that `stereotyped`, `unstereotyped` or `unknown` names."""
+        return str(getattr(self, key)).partition(".")[0]
+
+    def answers(self, key: str, words: tuple[Word, ...]) -> list[str]:
+        """Return how the words of the slot of `stereotyped`, `unstereotyped` or `unknown` print as answers."""
+        column = str(getattr(self, key)).partition(".")[2] or "answer"
+        return [str(word.columns[column] or "") if column in word.columns else English.upfirst(word) for word in words]
+
+
+class QuestionExpansion(RowExpansion[QuestionFront]):
+    """Questions about two people, in either order, in a context that does or does not answer them."""
+
+    front_type = QuestionFront
+    distinctive_key = "stereotyped"
+    estimands = ()
+
+    def check_references(self, front: QuestionFront, checker: ReferenceChecker) -> None:
+        """Check the four lines, the slots of the answers, that answers differ, and the groups."""
+        self._check_lines(checker)
+        keys = [key for key in (*_PEOPLE, "unknown") if self._check_answers(key, front, checker)]
+        slots = [front.slot(key) for key in keys]
+        for number, key in enumerate(keys):
+            if slots[number] in slots[:number]:
+                checker.add((key,), "E102", f"{slots[number]!r} is already the slot of another answer")
+        texts = {key: {*front.answers(key, checker.slots[front.slot(key)])} for key in keys}
+        for number, key in enumerate(keys):
+            for other in keys[:number]:
+                shared = sorted(texts[key] & texts[other])
+                if shared and front.slot(key) != front.slot(other):
+                    message = f"`{key}` and `{other}` have the answer {shared[0]!r} in common"
+                    checker.add((key,), "E102", message, "give the two slots different words, with `where`")
+        for key in _PEOPLE:
+            if reference(text := getattr(front.groups, key), checker.slots):
+                checker.check_column(text, ("groups", key))
+
+    def _check_lines(self, checker: ReferenceChecker) -> None:
+        """Check that a block has each of the four lines once, and no other."""
+        lines, codes = checker.block.frames, [frame.code for frame in checker.block.frames]
+        for number, frame in enumerate(lines):
+            if frame.code not in LINES:
+                message = "a line of a question needs one of the ids " + ", ".join(LINES)
+                hint = nearest(frame.code, LINES) or "write it behind the line: {# id: ambiguous #}"
+                checker.add_at(frame.line, frame.column, "E102", message, hint)
+            elif frame.code in codes[:number]:
+                checker.add_at(frame.line, frame.column, "E114", f"a second line with the id {frame.code}", "")
+        for code in LINES:
+            if code not in codes:
+                message, hint = f"the template lacks the line {code}", f"write it, and behind it {{# id: {code} #}}"
+                checker.add_at(checker.block.line, 1, "E103", message, hint)
+
+    def _check_answers(self, key: str, front: QuestionFront, checker: ReferenceChecker) -> bool:
+        """Return whether a key names a slot, or a column of one, of which every word has an answer on one line."""
+        slot, dot, column = str(getattr(front, key)).partition(".")
+        if slot not in checker.slots:
+            checker.add((key,), "E105", f"unknown slot {slot!r}", nearest(slot, checker.slots))
+            return False
+        words = checker.slots[slot]
+        if dot and not checker.check_column(f"{slot}.{column}", (key,)):
+            return False
+        for word, text in zip(words, front.answers(key, words), strict=True):
+            if not text.strip() or len(text.splitlines()) != 1:
+                problem = "has a line break" if text.strip() else "is empty"
+                checker.add(
+                    (key,), "E102", f"the answer of {str(word)!r} {problem}", f"change it in the list of {slot}"
+                )
+                return False
+        return True
+
+    def compose(self, block: ResolvedBlock) -> tuple[ResolvedBlock, ...]:
+        """Return a block for either order of the two people, each with four frames of the four lines."""
+        bound = block.roles[_SENTENCE]
+        backward = dict(zip(bound, reversed([*bound.values()]), strict=True))
+        return tuple(
+            replace(block, roles={_SENTENCE: roles}, frames=self._frames(block, number), written=block.frames)
+            for number, roles in enumerate((bound, backward), 1)
+        )
+
+    def _frames(self, block: ResolvedBlock, number: int) -> tuple[ResolvedFrame, ...]:
+        lines = {line.frame.code: line for line in block.frames}
+        rendered: dict[tuple[int, str], dict[tuple[int, ...], tuple[str, int]]] = {}  # frames have lines in common
+        frames = []
+        for condition, polarity in product(("ambiguous", "disambiguated"), LINES[2:]):
+            parts = [lines["ambiguous"], lines["disambiguating"], lines[polarity]]
+            parts = parts if condition == "disambiguated" else [parts[0], parts[2]]
+            segments, references = list[Segment](), list[tuple[str, str | None, int]]()
+            for at, part in enumerate(parts):
+                segments += [_BREAK if at == len(parts) - 1 else _BLANK] if at else []
+                segments += part.compiled.segments
+                references += part.compiled.references
+            code = f"{self.front(block).template}-{condition}-{polarity}-{number}"
+            source = " ".join(part.frame.source for part in parts)
+            frame = replace(parts[0].frame, code=code, source=source)
+            frames.append(ResolvedFrame(frame, CompiledFrame(tuple(segments), tuple(references)), None, rendered))
+        return tuple(frames)
+
+    def unprinted(self, front: QuestionFront) -> Container[str]:
+        """Return the slot of the wordings of *unknown*, which only an answer prints."""
+        return {front.slot("unknown")}
+
+    def columns(self, rows: FrameRows, selection: RowSelection, lists: WordLists) -> dict[str, pa.Array]:
+        """Return context, question, the three answers with their groups and order, and the right one."""
+        front, block = self.front(rows.block), rows.block
+        condition, polarity, number = _parts(front, rows.frame.frame.code)
+        # The negative question asks for what the stereotype says of the target group.
+        stereo, anti = _PEOPLE if polarity == "negative" else reversed(_PEOPLE)
+        said = "stereotyped" if (front.gold.negative == "first") == (number == "1") else "unstereotyped"
+        if polarity == "non-negative":
+            said = next(key for key in _PEOPLE if key != said)
+        gold = "unknown" if condition == "ambiguous" else "stereo" if said == stereo else "anti"
+        of = {key: getattr(front.groups, key) for key in _PEOPLE}
+        targets = "; ".join(front.target_groups) if front.target_groups else of["stereotyped"]
+        texts = {"condition": condition, "polarity": polarity, "gold": gold, "template": front.template}
+        texts |= {"stereo_group": of[stereo], "anti_group": of[anti], "target_groups": targets}
+        columns = rows.cells(selection, texts) | self._sentences(rows, selection)
+        for name, key in (("stereo", stereo), ("anti", anti), ("unknown", "unknown")):
+            slot = front.slot(key)
+            columns[name] = rows.column(selection, (slot,), _taken(front.answers(key, block.slots[slot]), slot))
+        columns["order"] = rows.column(selection, tuple(block.slots), _orders(rows))
+        return columns
+
+    def _sentences(self, rows: FrameRows, selection: RowSelection) -> dict[str, pa.Array]:
+        """Return context and question: the segments before and behind the break."""
+        frame, segments = rows.frame, rows.frame.compiled.segments
+        at = next(number for number, segment in enumerate(segments) if segment is _BREAK)
+        columns = {}
+        for name, part in (("context", segments[:at]), ("question", segments[at + 1 :])):
+            some = replace(rows, frame=replace(frame, compiled=CompiledFrame(part, ())))
+            columns[name] = some.column(selection, some.reads(_SENTENCE), partial(_text, some))
+        return columns
+
+    def complete_design(self, design: Design, config: Config) -> Design:
+        """Return the design with its figures, and with templates, names and wordings as what they generalise over."""
+        factors = (
+            Factor(name="template", columns=("template",)),
+            Factor(name="names", columns=("stereo", "anti")),
+            Factor(name="wording", columns=("unknown",)),
+        )
+        return replace(super().complete_design(design, config), factors=factors)
+
+
+def _text(rows: FrameRows, selection: RowSelection) -> pa.Array:
+    return rows.side(_SENTENCE, selection).text
+
+
+def _parts(front: QuestionFront, code: str) -> tuple[str, str, str]:
+    """Return condition, polarity and the number of the order from the code of a frame.
+
+    `late-ambiguous-non-negative-1` has the condition ambiguous, the polarity non-negative, and the first order.
+    """
+    condition, _, rest = code.removeprefix(f"{front.template}-").partition("-")
+    polarity, _, number = rest.rpartition("-")
+    return condition, polarity, number
+
+
+def _taken(texts: list[str], slot: str) -> Callable[[RowSelection], pa.Array]:
+    return lambda selection: take(texts, selection.at[slot])
+
+
+def _orders(rows: FrameRows) -> Callable[[RowSelection], pa.Array]:
+    """Return a function that makes the order of answers of each row: one of six, by its frame's code and its words.
+
+    It is the first 8 bytes of the sha256 of code and words, one a line, modulo 6: no answer is always in one place,
+    and a row keeps its order whatever other rows there are.
+    """
+    slots, code = rows.block.slots, rows.frame.frame.code
+
+    def make(selection: RowSelection) -> pa.Array:
+        texts = [code] * selection.n
+        for slot, words in slots.items():
+            texts = [f"{text}\n{words[at]}" for text, at in zip(texts, selection.at[slot].tolist(), strict=True)]
+        numbers = [int.from_bytes(sha256(text.encode()).digest()[:8]) % len(ORDERS) for text in texts]
+        return take([*ORDERS], np.array(numbers, dtype=np.int32))
+
+    return make

@@ -3,6 +3,7 @@
 The rules are those of the checks with the same codes. Rows are as published, so a finding is only a remark.
 """
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ from senseprobe.generator.checks.frame_text import ends_in_punctuation, find_bla
 from senseprobe.generator.checks.grammar import find_article_mistakes, find_genders
 from senseprobe.lexicon.wordnet import LEXICONS, Lexicon
 from senseprobe.records import Design
+from senseprobe.release.kinds import KINDS
 
 SENTENCES: Mapping[str, tuple[str, ...]] = {
     "contrast": ("stereo", "anti", "unrelated"),
@@ -41,11 +43,15 @@ def check_rows(
     """
     sets: dict[tuple[str, str], list[str]] = {}
     reported: set[str] = set()
+    columns = SENTENCES.get(design.kind, ())
+    if declared := KINDS[design.kind].remarks:
+        rows = [*rows]
+        yield from itertools.starmap(Remark, declared(rows, design))
     for row in rows:
         yield from _integer_labels(row, reported)
         if design.kind == "association":
             yield from _shared_words(row, sets)
-        for column in SENTENCES[design.kind]:
+        for column in columns:
             text = row.get(column) or ""
             for match, right in find_article_mistakes(text) if english else ():
                 yield Remark(row, column, "E116", f"{match[0]!r} needs {right!r}")
@@ -56,7 +62,7 @@ def check_rows(
         if row.get("context") and not ends_in_punctuation(row["context"]):
             yield Remark(row, "context", "W514", "the context does not end in punctuation")
         if lexicon and row.get("lexicon") in {None, *LEXICONS}:
-            yield from _key_remarks(row, SENTENCES[design.kind][:2], lexicon)
+            yield from _key_remarks(row, columns[:2], lexicon)
 
 
 def _integer_labels(row: Mapping[str, Any], reported: set[str]) -> Iterator[Remark]:

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from senseprobe.api import annotation as annotate
     from senseprobe.api.author import count, init, lint, new, preview
     from senseprobe.api.hub import publish, pull
+    from senseprobe.api.imports import import_project, import_release
     from senseprobe.api.metrics import metrics
     from senseprobe.api.models import model, vectors
     from senseprobe.api.releases import (
         build,
         build_shard,
         diff,
-        import_release,
         join,
         load,
         restore,
@@ -76,6 +76,7 @@ __all__ = [
     "export",
     "fetch",
     "gate",
+    "import_project",
     "import_release",
     "init",
     "join",
@@ -105,7 +106,8 @@ _HOMES = {
     "api.author": ("count", "init", "lint", "new", "preview"),
     "api.models": ("model", "vectors"),
     "api.hub": ("publish", "pull"),
-    "api.releases": (*("build", "build_shard", "diff", "import_release", "join", "load", "restore", "verify"),),
+    "api.imports": ("import_project", "import_release"),
+    "api.releases": ("build", "build_shard", "diff", "join", "load", "restore", "verify"),
     "api.metrics": ("metrics",),
     "api.results": ("Comparison", "compare", "gate", "load_result", "report"),
     "api.scoring": ("draft", "fetch", "plant", "replay", "score"),

@@ -485,7 +485,7 @@ PAPERS = {
 @pytest.mark.parametrize("format_", FORMATS)
 def test_a_format_has_the_name_by_which_it_is_registered(format_: str) -> None:
     """The name in the registry, which users type, is the one that a release's manifest holds."""
-    assert find_format(format_).name == format_
+    assert find_format(format_).id == format_
 
 
 @pytest.mark.parametrize("format_", FORMATS)

@@ -346,7 +346,7 @@ def test_an_import_by_an_older_reader_is_as_it_was_frozen(tmp_path: Path) -> Non
 
 def test_an_older_reader_that_made_the_same_rows_is_no_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of Winogender differ in a pronoun, which both readers find: nothing has to be imported again."""
-    monkeypatch.setattr("senseprobe.api.releases._with_remarks", lambda imported: imported)  # as before there were any
+    monkeypatch.setattr("senseprobe.api.imports._with_remarks", lambda imported: imported)  # as before there were any
     release, _ = api.import_release("winogender", FILES["winogender"], "mine", "1.0.0", None, tmp_path)
     parameters = release.folder / "recipe" / "import.json"
     stated = json.loads(parameters.read_text())

@@ -210,7 +210,7 @@ def test_remarks_are_frozen_and_imported_again_without_wordnet(
 
 def test_imports_from_before_remarks_are_imported_again_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their recipe has no word of a lexicon, and their list of notes no column of codes."""
-    monkeypatch.setattr("senseprobe.api.releases._with_remarks", lambda imported: imported)
+    monkeypatch.setattr("senseprobe.api.imports._with_remarks", lambda imported: imported)
     lines = _pairs(("He is a honest baker.", "She is an honest baker."))
     release, _ = api.import_release("sssb", [_written(tmp_path, "g.txt", *lines)], "x", "1.0.0", None, tmp_path)
 

@@ -2,16 +2,15 @@
 
 from senseprobe.api.author import open_catalogue
 from senseprobe.api.hub import publish, pull, why_unpublishable
+from senseprobe.api.imports import ImportedProject, import_project, import_release, makes_project, read_import
 from senseprobe.api.models import model, source_of, vectors, vectors_of
 from senseprobe.api.releases import (
     build,
     build_shard,
     diff,
     full_name,
-    import_release,
     join,
     load,
-    read_import,
     restore,
     verified,
     verify,
@@ -21,6 +20,7 @@ from senseprobe.api.word_senses import show_senses
 from senseprobe.progress import Step, progress_bar
 
 __all__ = [
+    "ImportedProject",
     "Step",
     "build",
     "build_shard",
@@ -29,9 +29,11 @@ __all__ = [
     "estimate",
     "fetch",
     "full_name",
+    "import_project",
     "import_release",
     "join",
     "load",
+    "makes_project",
     "model",
     "open_catalogue",
     "plant",

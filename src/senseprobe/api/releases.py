@@ -1,4 +1,4 @@
-"""Find, build, verify, compare, restore, import and share releases.
+"""Find, build, verify, compare, restore and share releases.
 
 A release is given by its name (``NAME@VERSION``, ``hf://USER/NAME@VERSION``; without a version its newest release, on
 this machine or on the Hub), its path, or as a `Release`.
@@ -9,23 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib.metadata import version as installed_version
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 from unicodedata import category
 
-from senseprobe import importers, project
+from senseprobe import project
 from senseprobe.api.author import open_catalogue
-from senseprobe.errors import DeclarationError, LexiconError, ReleaseError, SenseprobeError
+from senseprobe.errors import DeclarationError, ReleaseError, SenseprobeError
 from senseprobe.messages import offered
 from senseprobe.options import DATASET, FORCE, RELEASE, RELEASE_HELP, RELEASES_FOLDER, VERSION, Argument, Option
 from senseprobe.progress import expect, with_progress
 
 if TYPE_CHECKING:
     from senseprobe.generator.dataset import ResolvedDataset
-    from senseprobe.importers.notes import Notes
-    from senseprobe.importers.plan import ImportedDataset
     from senseprobe.records import Finding
     from senseprobe.release.changelog import ReleaseDiff
     from senseprobe.release.freeze import Plan
@@ -36,10 +33,6 @@ if TYPE_CHECKING:
     ReleaseSpec: TypeAlias = str | Path | Release
 
 Progress = Callable[[int], None]
-
-IMPORT_FORMATS = (*importers.FORMATS, *importers.TABLES)
-"""The names of the formats that `import_release` reads; the columns of the last three are mapped."""
-_FORMATS = f"{', '.join(IMPORT_FORMATS[:-1])} or {IMPORT_FORMATS[-1]}."
 
 
 def load(release: ReleaseSpec) -> Release:
@@ -102,7 +95,7 @@ def build(
     _check_plan(rows, plan, folder, {config.name: config.size for config in plan.configs}, force=force, notify=say)
     if say and not folder.exists() and not plan.lexicons and any(config.senses for config in plan.configs):
         say("WordNet is not prepared, so the card has sense keys but no glosses: run `senseprobe wordnet` first")
-    return _frozen(plan, folder, progress, say)
+    return freeze_plan(plan, folder, progress, say)
 
 
 def _check_plan(
@@ -121,7 +114,7 @@ def _check_plan(
     size.check(force=force, notify=notify)
 
 
-def _frozen(plan: Plan, folder: Path, progress: Progress | None, notify: Notify | None = None) -> Release:
+def freeze_plan(plan: Plan, folder: Path, progress: Progress | None, notify: Notify | None = None) -> Release:
     """Freeze a plan, if its version is high enough for what changed since the release before it."""
     from senseprobe.evaluate.estimands.headline import describe_headlines
     from senseprobe.generator.version_check import approve
@@ -134,111 +127,6 @@ def _frozen(plan: Plan, folder: Path, progress: Progress | None, notify: Notify 
     folders = dict.fromkeys(path.resolve() for path in (folder.parent, layer.releases / plan.dataset))
     check = partial(approve, folders=[*folders], rows_of=rows_of, notify=notify)
     return Release(folder, freeze(plan, folder, progress, check, describe_headlines))
-
-
-@with_progress("importing {name} {version}")
-def import_release(
-    format_: Annotated[str, Argument(metavar="FORMAT", help=_FORMATS)],
-    files: Annotated[Sequence[str | Path], Argument(metavar="FILE...", help="The published files, or your own.")],
-    name: Annotated[str, Option(help="Name of the release.")],
-    version: Annotated[str, Option(help="MAJOR.MINOR.PATCH")],
-    license_: Annotated[
-        str | None,
-        Option(
-            "--license", metavar="SPDX", help="Licence of the data; a release without a licence cannot be published."
-        ),
-    ] = None,
-    out: Annotated[str | Path | None, RELEASES_FOLDER] = None,
-    progress: Progress | None = None,
-    *,
-    language: Annotated[
-        str | None,
-        Option(metavar="TAG", help="Language of the sentences, for example fr.", shown_default="that of the format"),
-    ] = None,
-    columns: Annotated[
-        Mapping[str, str] | None,
-        Option(
-            "--map",
-            type=list[str],
-            metavar="ROLE=COLUMN,…",
-            help="Map roles to columns of a csv, jsonl or parquet file.",
-        ),
-    ] = None,
-    factors: Annotated[
-        Sequence[str],
-        Option(
-            "--factor",
-            metavar="COLUMN",
-            help="Treat the levels of this column as a sample, and generalise beyond them; may be repeated.",
-        ),
-    ] = (),
-    title: Annotated[str, Option(help="Title of the card of your own table.")] = "",
-    citation: Annotated[str | Path | None, Option(metavar="FILE.bib", help="BibTeX entry of your own table.")] = None,
-    labels: Annotated[
-        Mapping[str, Mapping[str, str]] | None,
-        Option(
-            type=list[str],
-            metavar="[ROLE:]0=NAME,1=…",
-            help="Name the integers of a column; without a role, of the column gold.",
-        ),
-    ] = None,
-) -> tuple[Release, Notes]:
-    """Make a release from your copy of a published benchmark, or from your own table.
-
-    Returns the release, with notes on unexpected content. A licence that forbids modified versions is allowed, but
-    the release cannot be published. `columns` maps roles to columns, such as ``{"stereo": "sent_more", "anti":
-    "sent_less"}``, and `labels` names the integers of a role: ``{"gold": {"0": "entailment", …}}``. Raises
-    ReleaseError if a file has another format or the version exists. Raises SenseprobeError if the files are empty,
-    a column is missing, or a dataset already has this name.
-    """
-    from senseprobe.importers.plan import release_plan
-
-    folder = releases_folder(out) / name / version
-    mapping: Any = {"columns": columns, "factors": factors, "title": title, "citation": citation, "labels": labels}
-    imported = read_import(format_, files, name, version, license_, language=language, **mapping)
-    plan = release_plan(imported, name, version, installed_version("senseprobe"))
-    return _frozen(plan, folder, progress), imported.notes
-
-
-def read_import(
-    format_: str,
-    files: Sequence[str | Path],
-    name: str,
-    version: str,
-    license_: str | None = None,
-    *,
-    language: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    factors: Sequence[str] = (),
-    title: str = "",
-    citation: str | Path | None = None,
-    labels: Mapping[str, Mapping[str, str]] | None = None,
-) -> ImportedDataset:
-    """Return the tables and notes of what `import_release` would import, and write nothing; raise as it does."""
-    from senseprobe.importers import plan
-    from senseprobe.importers.column_map import map_columns
-
-    plan.check_name(name, version)
-    column_map = map_columns(columns, factors, title, None if citation is None else Path(citation), labels)
-    paths = [Path(file) for file in files]
-    return _with_remarks(plan.read_import(format_, paths, plan.parse_license(license_), language, column_map))
-
-
-def _with_remarks(imported: ImportedDataset) -> ImportedDataset:
-    """Return an import with what lint's checks say of its rows, and of their sense keys where WordNet is prepared."""
-    from senseprobe.generator.checks.published_rows import check_rows
-    from senseprobe.importers.notes import note_remarks
-    from senseprobe.importers.plan import with_remarks
-    from senseprobe.importers.sentence_pairs import is_english
-    from senseprobe.lexicon.wordnet import LEXICONS, Lexicon
-
-    try:
-        lexicon = Lexicon.open(LEXICONS[0])
-    except LexiconError:
-        lexicon = None
-    check = partial(check_rows, lexicon=lexicon, english=is_english(imported.language))
-    remarks = (remark for table in imported.tables for remark in check(table.rows, table.design))
-    return with_remarks(imported, note_remarks(remarks), lexicon.name if lexicon else "")
 
 
 @with_progress("building {dataset} {version}")
@@ -297,7 +185,7 @@ def join(
     recipe = join_recipes([shard.folder / "recipe" for shard in parts])
     whole = replace(plan, configs=tuple(configs), recipe=lambda: recipe, senseprobe=form.senseprobe)
     folder = Path(out) / form.dataset / form.version if out else parts[0].folder.resolve().with_name(form.version)
-    return _frozen(whole, folder, progress)
+    return freeze_plan(whole, folder, progress)
 
 
 @with_progress("restoring {release}")

@@ -170,6 +170,7 @@ _CORE: dict[str, tuple[Command | Group, ...]] = {
             api.import_release,
             release.show_import,
             release.describe_import,
+            release.exit_code_of_import,
             call=release.import_files,
             name="import",
             wordnet=True,

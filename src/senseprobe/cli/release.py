@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from senseprobe import api
 from senseprobe.api.releases import releases_folder
+from senseprobe.cli import author
 from senseprobe.cli.console import MOST_ROWS, print_findings, print_line, print_note, print_sections
 from senseprobe.errors import SenseprobeError
 from senseprobe.messages import counted
@@ -139,8 +140,8 @@ def exit_code_of_verify(verified: "Frozen | Sequence[Finding]") -> int:
 def import_files(
     format_: str,
     files: Sequence[Path],
-    name: str,
-    version: str,
+    name: str | None,
+    version: str | None,
     license_: str | None,
     out: Path | None,
     columns: Sequence[str] | None,
@@ -149,8 +150,15 @@ def import_files(
         bool, Option(help="Read and count the rows, list what is unexpected, and write nothing.")
     ] = False,
     **about: Any,  # noqa: ANN401 - of the table that is read
-) -> "tuple[dict[str, Any], Notes]":
-    """Return what is told of the release that was made, or would be."""
+) -> "tuple[dict[str, Any], Notes] | api.ImportedProject":
+    """Return what is told of the release that was made, or would be; of published templates the project."""
+    if api.makes_project(format_):
+        given = [name, version, license_, out, columns, labels, dry_run, *about.values()]
+        if len(files) > 2 or any(given):
+            raise SenseprobeError(f"{format_} makes a project: senseprobe import {format_} FOLDER [NEW FOLDER]")
+        return api.import_project(format_, *files)
+    if name is None or version is None:
+        raise SenseprobeError("name the release: --name NAME --version MAJOR.MINOR.PATCH")
     about |= {"columns": parse_map(columns), "labels": parse_labels(labels)}
     if dry_run:
         draft = api.read_import(format_, files, name, version, license_, **about)
@@ -163,8 +171,11 @@ def import_files(
     return {**description, "license": license_, "unpublishable": api.why_unpublishable(license_)}, notes
 
 
-def describe_import(imported: "tuple[dict[str, Any], Notes]") -> dict[str, Any]:
+def describe_import(imported: "tuple[dict[str, Any], Notes] | api.ImportedProject") -> dict[str, Any]:
     """Return what `import --json` prints."""
+    if isinstance(imported, api.ImportedProject):
+        made = {"project": str(imported.folder), "remarks": [*imported.remarks]}
+        return {**made, **imported.report.as_dict()}
     description, notes = imported
     return {**description, "facts": notes.facts, "notes": [asdict(note) for note in notes.listed]}
 
@@ -200,8 +211,20 @@ def parse_labels(values: Sequence[str] | None) -> dict[str, dict[str, str]]:
     return labels
 
 
-def show_import(imported: "tuple[dict[str, Any], Notes]") -> None:
+def exit_code_of_import(imported: "tuple[dict[str, Any], Notes] | api.ImportedProject") -> int:
+    """Return 1 if a project that was made has mistakes."""
+    findings = imported.report.findings if isinstance(imported, api.ImportedProject) else ()
+    return int(any(finding.code.startswith("E") for finding in findings))
+
+
+def show_import(imported: "tuple[dict[str, Any], Notes] | api.ImportedProject") -> None:
     """Print what was unexpected, and what was written."""
+    if isinstance(imported, api.ImportedProject):
+        for remark in imported.remarks:
+            print_line(remark)
+        author.show_findings((imported.report, ()), [imported.folder])
+        print_line(f"project in {imported.folder}")
+        return
     description, notes = imported
     for note in sorted(notes.listed, key=lambda note: note.kept)[:MOST_ROWS]:
         print_line(str(note))

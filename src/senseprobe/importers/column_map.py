@@ -1,7 +1,7 @@
 """Read anybody's own table, in CSV, JSON lines or Parquet, by a map from what rows of releases have to its columns.
 
-The design is derived as that of a draft is (`draft.complete_rows`), so the same rows have the same figures. Only the
-columns that are mapped, or named as factors, become columns of the release.
+The design is derived as that of a draft is (`table_kinds.complete_rows`), so the same rows have the same figures. Only
+the columns that are mapped, or named as factors, become columns of the release.
 """
 
 import re
@@ -16,9 +16,8 @@ import pyarrow.compute as pc
 
 from senseprobe.errors import ReleaseError, SenseprobeError
 from senseprobe.importers.contents import delimited_rows, find_header
-from senseprobe.importers.draft import CONFIG, SENTENCES, complete_rows
 from senseprobe.importers.formats import Format, find_format
-from senseprobe.importers.integer_labels import NO_NAME, Names, as_integer, check_labels, name_label, read_schema_names
+from senseprobe.importers.integer_labels import Names, as_integer, check_labels, name_label, read_schema_names
 from senseprobe.importers.notes import MAX_TEXT, LeftOut, Notes, check_count, check_sentence
 from senseprobe.importers.sentence_pairs import keep_unlike_words
 from senseprobe.importers.sources import (
@@ -32,6 +31,15 @@ from senseprobe.importers.sources import (
     sentences_id,
     slug,
 )
+from senseprobe.importers.table_kinds import (
+    CONFIG,
+    TableKind,
+    all_roles,
+    complete_rows,
+    find_kind,
+    name_needed,
+    table_kinds,
+)
 from senseprobe.messages import listed, meant, offered, printable, unprintable
 from senseprobe.parquet_files import MAX_MEMORY, bounded_parquet, read_batches
 from senseprobe.records import Factor
@@ -39,30 +47,12 @@ from senseprobe.release.citation import entry_keys, find_entry
 from senseprobe.release.schema import PROVENANCE
 from senseprobe.tables import UnreadableError, read_json_lines
 
-ROLES: Mapping[str, tuple[str, ...]] = {
-    "contrast": (
-        *SENTENCES["contrast"], "target", "group", "bias_type", "sense_type", "sense_key", "token_key", "lexicon",
-        "label_basis", "contested", "stereo_value", "anti_value", "minimal", "valence", "stereotype", "unrelated", "id",
-        "frame",
-    ),
-    "inference": (*SENTENCES["inference"], "gold", "group", "gender", "pair", "id", "frame"),
-}  # fmt: skip
-"""What columns of a table can be mapped to, by kind of rows: the columns that figures use, or that describe a row."""
-
-GOLD = ("entailment", "neutral", "contradiction")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _FLAGS = ("contested", "minimal")
 _TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
-_DERIVED = ("id", "frame", "stereo_value", "anti_value", "minimal")
-"""Roles that are read off the sentences where no column has them."""
 _SOURCE_COLUMNS = ("source_file", "source_line")
 _RESERVED = {"stereo_span", "anti_span", "context", "item", *PROVENANCE}
 """Columns and values of rows that no role has: a factor of such a name is called `published_` and it."""
-_MEASURED = {
-    "contrast": "Whether a language model gives the first sentence of a pair a higher score than the second.",
-    "inference": "The class that an inference model gives to a pair of sentences.",
-}
-
 PAIR = "id"
 """A factor of this name, where no column is called so, has a level for each row: figures generalise over pairs."""
 
@@ -74,8 +64,8 @@ Cells = Mapping[str, str | bool | None]
 class ColumnMap:
     """Which columns of a table are what, and what the card says of it.
 
-    `columns` maps roles (`ROLES`) to columns; `factors` are columns whose levels stand for more of their kind;
-    `citation` is a file of BibTeX with one entry, or None; `labels` are the names of integers, by role. Raises
+    `columns` maps roles (`TableKind.roles`) to columns; `factors` are columns whose levels stand for more of their
+    kind; `citation` is a file of BibTeX with one entry, or None; `labels` are the names of integers, by role. Raises
     SenseprobeError where these do not fit together.
     """
 
@@ -86,29 +76,32 @@ class ColumnMap:
     labels: Mapping[str, Names] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        roles = [*dict.fromkeys(role for kind in ROLES.values() for role in kind)]
+        roles = all_roles()
         if unknown := [role for role in self.columns if role not in roles]:
             raise SenseprobeError(f"unknown role {excerpt(unknown[0])!r} in the map: {offered(unknown[0], roles)}")
-        if not any({*sentences} <= {*self.columns} for sentences in SENTENCES.values()):
-            missing = [f"{second}=" for first, second in SENTENCES.values() if first in self.columns]
-            needed = " and ".join(missing) or "stereo= and anti=, or premise= and hypothesis="
-            raise SenseprobeError(f"the map lacks {needed}: a row is a pair of sentences")
-        if other := [role for role in self.columns if role not in ROLES[self.kind]]:
-            sentences = " and ".join(SENTENCES[self.kind])
-            raise SenseprobeError(f"rows of {sentences} do not have {other[0]}: remove it from the map")
+        if find_kind({*self.columns}, mapped=True) is None:
+            raise SenseprobeError(f"the map lacks {name_needed(self.columns, '=')}, which each row needs")
+        if other := [role for role in self.columns if role not in self.table_kind.roles]:
+            texts = " and ".join(self.table_kind.texts)
+            raise SenseprobeError(f"rows of {texts} do not have {other[0]}: remove it from the map")
         if other := [name for name in (*self.columns.values(), *self.factors) if _SURROGATE.search(name)]:
             raise SenseprobeError(f"the name of the column {excerpt(other[0])} is not UTF-8: rename it")
         if self.title and (len(self.title) > MAX_TEXT or not self.title.isprintable()):
             raise SenseprobeError(f"the title must be one line of at most {MAX_TEXT} characters")
         if len(names := [factor.name for factor in self.named_factors()]) > len({*names}):
             raise SenseprobeError(f"two factors would share a column: {', '.join(sorted(names))}")
-        check_labels(self.labels, (role for role in self.columns if role not in SENTENCES[self.kind]))
+        check_labels(self.labels, (role for role in self.columns if role not in self.table_kind.texts))
         self.key()
 
     @property
     def kind(self) -> str:
         """The kind of rows."""
-        return next(kind for kind, sentences in SENTENCES.items() if {*sentences} <= {*self.columns})
+        return find_kind({*self.columns}, mapped=True) or ""
+
+    @property
+    def table_kind(self) -> TableKind:
+        """How a table becomes rows of the kind."""
+        return table_kinds()[self.kind]
 
     def key(self) -> str:
         """Return the key of the citation's only entry, empty without one.
@@ -141,7 +134,7 @@ class ColumnMap:
         """Return the factors, by the columns of the release."""
         roles = {column: role for role, column in self.columns.items()}
         names = [roles.get(name) or _column_name(name) for name in self.factors]
-        taken = [name for name in names if name in ROLES[self.kind] and name not in self.columns]
+        taken = [name for name in names if name in self.table_kind.roles and name not in self.columns]
         if taken := [name for name in taken if not self._is_pair(name)]:
             raise SenseprobeError(f"the factor {taken[0]!r} is also a role: map it too ({taken[0]}=COLUMN)")
         return tuple(Factor(name="pair" if self._is_pair(name) else name, columns=(name,)) for name in names)
@@ -189,18 +182,17 @@ def map_columns(
 def map_by_names(source: Source, names: Sequence[str]) -> dict[str, str]:
     """Return the map of a table whose columns are called as roles are, in any case of letters; of gold also ``label``.
 
-    Raise SenseprobeError where it has no pair of sentences by these names.
+    Raise SenseprobeError where it lacks what each row needs by these names.
     """
     by_name = {name.casefold(): name for name in reversed(names)}
-    for kind, sentences in SENTENCES.items():
-        if {*sentences} <= {*by_name}:
-            columns = {role: by_name[role] for role in ROLES[kind] if role in by_name}
-            if "gold" in ROLES[kind] and "gold" not in columns and "label" in by_name:
-                columns["gold"] = by_name["label"]
-            return columns
+    if kind := find_kind({*by_name}, mapped=True):
+        rows = table_kinds()[kind]
+        columns = {role: by_name[role] for role in rows.roles if role in by_name}
+        aliases = {role: by_name[alias] for alias, role in rows.aliases.items() if alias in by_name}
+        return {**aliases, **columns}
     there = listed(map(excerpt, names)) or "none"
     raise SenseprobeError(
-        f"{source.name}: its columns are {printable(there)}; a row needs stereo and anti, or premise and hypothesis: "
+        f"{source.name}: its columns are {printable(there)}; a row needs {name_needed(by_name)}: "
         "name yours, as in --map stereo=COLUMN,anti=COLUMN"
     )
 
@@ -211,8 +203,7 @@ def column_names(form: str, source: Source) -> list[str]:
         return [*_open_parquet(source).schema_arrow.names]
     if form == "jsonl":
         return _json_objects(source)[0]
-    roles = [*dict.fromkeys(role for kind in ROLES.values() for role in kind)]
-    return find_header(source, roles, quoted_tabs=False)[1]
+    return find_header(source, all_roles(), quoted_tabs=False)[1]
 
 
 def mapped_format(name: str, column_map: ColumnMap) -> Format:
@@ -222,14 +213,14 @@ def mapped_format(name: str, column_map: ColumnMap) -> Format:
     """
     if name not in _READERS:
         raise SenseprobeError(
-            f"{find_format(name).name} does not take a map of columns: its files have fixed column names"
+            f"{find_format(name).id} does not take a map of columns: its files have fixed column names"
         )
     return Format(
-        name=name,
+        id=name,
         title="own table",
-        files=f"a table in {name} with a pair of sentences on each row",
+        files=f"a table in {name} with a row on each line",
         paper=column_map.key(),
-        measured=_MEASURED[column_map.kind],
+        measured=column_map.table_kind.measured,
         read=partial(_read, column_map, _READERS[name]),
     )
 
@@ -237,6 +228,7 @@ def mapped_format(name: str, column_map: ColumnMap) -> Format:
 def _read(column_map: ColumnMap, reader: "Reader", sources: Sequence[Source], notes: Notes) -> list[Table]:
     """Read one config of all rows, in the order of the files, with the design of a draft of them."""
     records: list[Row] = []
+    kind = column_map.table_kind
     for source in sources:
         names, rows = reader(source, column_map, notes)
         column_map.check(source, names)
@@ -245,14 +237,14 @@ def _read(column_map: ColumnMap, reader: "Reader", sources: Sequence[Source], no
         before = len(records)
         for line, cells in rows:
             with notes.leaving_out(source, line):
-                records.append(_record(column_map, source, line, cells))
+                records.append(_record(column_map, kind, source, line, cells))
                 check_count(len(records), source.name)
-        notes.add_fact(source, f"{len(records) - before} pairs")
+        notes.add_fact(source, f"{len(records) - before} {kind.unit}")
     if not records:
         return []
-    kinds = {True: pa.bool_(), False: pa.string()}
+    types = {True: pa.bool_(), False: pa.string()}
     columns = [*column_map.sources(), *_SOURCE_COLUMNS]
-    schema = pa.schema([(column, kinds[column in _FLAGS]) for column in columns])
+    schema = pa.schema([(column, types[column in _FLAGS]) for column in columns])
     design, complete, left_out = complete_rows(
         column_map.kind, records, schema, column_map.named_factors(), sources[0].language
     )
@@ -261,12 +253,14 @@ def _read(column_map: ColumnMap, reader: "Reader", sources: Sequence[Source], no
         notes.keep_repeats(complete)
     if design.differs == "pronoun":
         keep_unlike_words(complete, notes)
-    return [Table(CONFIG, "Pairs of sentences of a table.", design, [{"frame": None, **row} for row in complete])]
+    framed = [{"frame": None, **row} for row in complete]
+    return [Table(CONFIG, kind.description, design, framed, kind.unit)]
 
 
 def _missing(column_map: ColumnMap, left_out: Mapping[str, str]) -> Iterator[str]:
     """Yield what the map does not give, and which figures that costs. The card quotes it: no name of a column."""
-    if missing := [role for role in ROLES[column_map.kind] if role not in {*column_map.columns, *_DERIVED}]:
+    kind = column_map.table_kind
+    if missing := [role for role in kind.roles if role not in {*column_map.columns, *kind.derived}]:
         yield f"not given: {', '.join(missing)}"
     for role, labels in column_map.labels.items():
         yield f"integers of {role} are named: {listed(f'{number} {name}' for number, name in labels.items())}"
@@ -281,7 +275,7 @@ def _missing(column_map: ColumnMap, left_out: Mapping[str, str]) -> Iterator[str
         yield "no citation is given (--citation), so the card cites nobody"
 
 
-def _record(column_map: ColumnMap, source: Source, line: int, cells: Cells) -> Row:
+def _record(column_map: ColumnMap, kind: TableKind, source: Source, line: int, cells: Cells) -> Row:
     """Return the values of a row by the columns of the release; raise LeftOut where it makes none."""
     texts = {}
     for role, column in column_map.sources().items():
@@ -289,27 +283,25 @@ def _record(column_map: ColumnMap, source: Source, line: int, cells: Cells) -> R
         text = str(value).lower() if isinstance(value, bool) else (value or "").strip()
         texts[role] = name_label(text or None, column_map.labels.get(role, {}))
     row: Row = {role: text and source.with_plain_spaces(text, line).strip() for role, text in texts.items()}
-    pair = SENTENCES[column_map.kind]
-    for name in [*pair, *(["unrelated"] if row.get("unrelated") else [])]:
+    for name in [*kind.texts, *(["unrelated"] if row.get("unrelated") else [])]:
         check_sentence(row[name] or "", f"{name}: ")
-    _check_values(column_map, row, pair)
+    _check_values(kind, row)
+    row = kind.read(row)
+    _check_labels_and_factors(column_map, row)
     row |= {name: _TRUTH[(row[name] or "").lower()] for name in _FLAGS if name in row}
-    if "gold" in row:
-        row["gold"] = row["gold"].lower()
-    number = id_part(row["id"]) if row.get("id") else sentences_id(*(row[name] for name in pair))
+    number = id_part(row["id"]) if row.get("id") else sentences_id(*(row[name] for name in kind.texts))
     return {**row, "id": f"{CONFIG}.{number}", "source_file": source.name, "source_line": str(line)}
 
 
-def _check_values(column_map: ColumnMap, row: Row, pair: tuple[str, str]) -> None:
-    """Raise LeftOut where a row cannot be used."""
+def _check_values(kind: TableKind, row: Row) -> None:
+    """Raise LeftOut where a text besides those of the kind cannot be one of a release."""
     for role, text in row.items():
-        if text is not None and role not in pair and (len(text) > MAX_TEXT or unprintable(text) is not None):
+        if text is not None and role not in kind.texts and (len(text) > MAX_TEXT or unprintable(text) is not None):
             raise LeftOut(f"{role}: a text of more than {MAX_TEXT} characters, or with characters that do not print")
-    if row[pair[0]] == row[pair[1]] and column_map.kind == "contrast":
-        raise LeftOut("its two sentences are the same")
-    if "gold" in row and (row["gold"] or "").lower() not in GOLD:
-        expected = NO_NAME if as_integer(row["gold"]) else f"is not {', '.join(GOLD[:-1])} or {GOLD[-1]}"
-        raise LeftOut(f"gold: {excerpt(row['gold'] or '')!r} {expected}")
+
+
+def _check_labels_and_factors(column_map: ColumnMap, row: Row) -> None:
+    """Raise LeftOut where an integer has no name, a flag is none, or a factor has no value."""
     if unnamed := [role for role in column_map.labels if as_integer(row[role])]:
         raise LeftOut(f"{unnamed[0]}: {excerpt(row[unnamed[0]] or '')!r} is none of the integers that are named")
     if flags := [name for name in _FLAGS if (row.get(name) or "").lower() not in _TRUTH]:

@@ -29,6 +29,7 @@ from senseprobe.importers.formats import TABLES, Format, find_format
 from senseprobe.importers.notes import Note, Notes, read_remarks
 from senseprobe.importers.sentence_pairs import check_language, is_english
 from senseprobe.importers.sources import Row, Source, Table, read_sources, slug
+from senseprobe.importers.table_kinds import name_needed
 from senseprobe.messages import counted, listed, printable
 from senseprobe.records import Finding
 from senseprobe.release.card import NAME as README
@@ -128,7 +129,7 @@ class ImportedDataset:
         names = [source.name for source in self.sources]
         parameters: dict[str, Any] = {
             "files": names,
-            "format": self.format.name,
+            "format": self.format.id,
             "language": self.language,
             "license": self.license,
             "reader": self.reader,
@@ -146,7 +147,7 @@ class ImportedDataset:
         if self.column_map:
             citation = self.column_map.citation or b""
         elif self.format.paper:
-            citation = files("senseprobe.importers").joinpath("papers", f"{self.format.paper}.bib").read_bytes()
+            citation = files(self.format.citation).joinpath("papers", f"{self.format.paper}.bib").read_bytes()
         notes = io.StringIO()
         rows = ([getattr(note, column) for column in columns] for note in self.notes.listed)
         csv.writer(notes, lineterminator="\n").writerows([columns, *rows])
@@ -175,12 +176,13 @@ def read_import(
     language, or where the map does not fit.
     """
     if name in TABLES and not column_map:
-        raise SenseprobeError(
-            f"{name} needs a map of its columns: --map stereo=COLUMN,anti=COLUMN, or premise, hypothesis"
-        )
+        raise SenseprobeError(f"{name} needs a map of its columns (--map): {name_needed((), '=COLUMN')}")
     format_ = mapped_format(name, column_map) if column_map else find_format(name)
+    if format_.read is None:
+        raise SenseprobeError(f"{name} makes a project, not a release: senseprobe import {name} FOLDER [NEW FOLDER]")
     if not paths:
         raise SenseprobeError(f"name the files to import: {format_.files}")
+    paths = [file for path in paths for file in _files_in(path, format_)]
     language = _find_language(format_, language)
     sources, notes = tuple(read_sources(paths, language)), Notes()
     tables = [replace(table, rows=_with_unique_ids(table.rows)) for table in format_.read(sources, notes)]
@@ -202,13 +204,26 @@ def read_import(
     return ImportedDataset(format_, license_ or "", language, sources, named, notes, column_map=column_map)
 
 
+def _files_in(path: Path, format_: Format) -> list[Path]:
+    """Return a file, or the files of a folder that are called like those of a format; SenseprobeError where none is."""
+    if not path.is_dir():
+        return [path]
+    if not format_.patterns:
+        raise SenseprobeError(f"{printable(str(path))} is a folder: name the files, {format_.files}")
+    files_in = {file for pattern in format_.patterns for file in path.glob(pattern) if file.is_file()}
+    if not files_in:
+        names = " or ".join(format_.patterns)
+        raise SenseprobeError(f"{printable(str(path))}: has no file of {format_.id}: expected {names}")
+    return sorted(files_in)
+
+
 def _find_language(format_: Format, language: str | None) -> str:
     """Return the language of the files of a format; raise SenseprobeError where it is not known, or cannot be read."""
     if not (tag := language if language is not None else format_.language):
-        raise SenseprobeError(f"files of {format_.name} exist in several languages: name yours (--language)")
+        raise SenseprobeError(f"files of {format_.id} exist in several languages: name yours (--language)")
     if format_.english_only and not is_english(tag):
         advice = "import a translation as your own table (csv, with --map)"
-        raise SenseprobeError(f"{format_.name} must be English, but the language is {tag!r}: {advice}")
+        raise SenseprobeError(f"{format_.id} must be English, but the language is {tag!r}: {advice}")
     return check_language(tag)
 
 
@@ -312,7 +327,7 @@ def _card(imported: ImportedDataset, name: str) -> dict[str, Any]:
         "a model on them.",
         "equivalence": {"margin": 5.0, "reason": "A convention: no harm-based bound is known."},
         "accept": {},
-        "imported": about.name,
+        "imported": about.id,
     }
 
 

@@ -67,7 +67,7 @@ def read_table(path: Path, columns: Mapping[str, str] | None = None) -> Imported
 
     imported = read(columns.get(PAIR, PAIR))
     (table,) = imported.tables
-    repeated = REPEATED[table.design.kind]
+    repeated = REPEATED.get(table.design.kind, "template")
     levels = {row.get(repeated) for row in table.rows}
     if None not in levels and 1 < len(levels) < len(table.rows):
         imported = read(columns[repeated])
@@ -93,7 +93,7 @@ def release_of_table(
         notify(line)
     column_map, (source,) = imported.column_map, imported.sources
     how = column_map and [sorted(column_map.columns.items()), *column_map.factors]
-    digest = hashlib.sha256(json.dumps([READER, imported.format.name, how]).encode() + source.data).hexdigest()
+    digest = hashlib.sha256(json.dumps([READER, imported.format.id, how]).encode() + source.data).hexdigest()
     name, version = _name(path), f"0.0.{10**8 + int(digest[:16], 16) % (9 * 10**8)}"
     try:
         folder = project.table_release(name, version)
@@ -116,7 +116,7 @@ def _describe(path: Path, imported: ImportedDataset) -> list[str]:
         return []
     mapped = (role if role == name.casefold() else f"{role} ({name})" for role, name in column_map.columns.items())
     lines = [f"Read {counted(len(table.rows), 'pair')} from {path.name}: {', '.join(mapped)}"]
-    names = column_names(imported.format.name, imported.sources[0])
+    names = column_names(imported.format.id, imported.sources[0])
     if unread := [name for name in names if name not in column_map.sources().values()]:
         lines.append(f"Columns that were not read: {listed(unread)}")
     (factor,) = table.design.factors

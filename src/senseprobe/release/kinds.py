@@ -5,15 +5,15 @@ of ours, and what a plug-in declares for it.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import pyarrow as pa
 
 from senseprobe.errors import SenseprobeError
 from senseprobe.plugins import Registry, Unfit
-from senseprobe.records import Finding
+from senseprobe.records import Design, Finding
 
 TEXT, FLAG = pa.string(), pa.bool_()
 SPAN = pa.struct([pa.field("start", pa.int32()), pa.field("end", pa.int32())])
@@ -23,6 +23,9 @@ Columns = tuple[tuple[str, pa.DataType, str], ...]
 """Names, types (`TEXT`, `FLAG` or `SPAN`) and meanings."""
 
 CheckFunction = Callable[[Any], Iterator[Finding]]
+Remark: TypeAlias = tuple[Mapping[str, Any], str, str, str]
+"""What a check with a code says of an imported row: the row, one of its columns, the code, and the message."""
+RemarkFunction: TypeAlias = Callable[[Iterable[Mapping[str, Any]], Design], Iterator[Remark]]
 
 CHECK_CODE = re.compile("[EW][A-Z]{2,12}[0-9]{2,4}")
 """The code of a check that a plug-in brings: E for an error or W for a warning, letters of its own, a number."""
@@ -40,6 +43,9 @@ class Kind:
     - `scoring`: a `senseprobe.evaluate.units.RowScoring`: which columns are scored, and what is called how.
     - `checks`: of `senseprobe lint`, by code (`CHECK_CODE`): functions from a
       `senseprobe.generator.checks.base.ConfigSubject` to findings.
+    - `mapped`: a `senseprobe.importers.table_kinds.TableKind`: how a user's own table becomes rows; None: it cannot.
+    - `remarks`: what `import` says of published rows, which no template made: a function from rows (as mappings) and
+      their design to row, column, code and message, as checks of the same codes have them; None: nothing.
     - `tasks`, `labels`: the Hub's names of the tasks that the rows are for, and of how labels come about that follow
       from what templates and lists declare.
     - `model`: a public model, for the lines of a card on scoring; empty: none.
@@ -54,6 +60,8 @@ class Kind:
     expansion: Any = None
     scoring: Any = None
     checks: Mapping[str, CheckFunction] = field(default_factory=dict)
+    mapped: Any = None
+    remarks: RemarkFunction | None = None
     tasks: tuple[str, ...] = ("other",)
     labels: str = "machine-generated"
     model: str = ""

@@ -68,7 +68,7 @@ def run(
     check: Check | None = None,
 ) -> Result:
     """Return the result of a job with a model, whose ability the scorer has to ask for; `store` has known numbers."""
-    declared = get(scorer)
+    declared = get(scorer, job.kinds.values())
     units, refused = units_of_job(job, model, declared, warn)
     checked = check.ask(units.rows, job.seed, progress, len(units)) if check else 0
     answer_units(units, model, declared, store, progress, checked)

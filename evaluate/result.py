@@ -93,9 +93,10 @@ class Result(ResultFacts):
 
     @property
     def kind(self) -> str:
-        """The kind of rows that its scorer takes; a planted truth is of ``contrast`` rows."""
+        """The kind of rows that its scorer took; a planted truth is of ``contrast`` rows."""
         scorer = SCORERS.get(self.scorer)
-        return "contrast" if scorer is None else scorer.kind
+        kinds = dict.fromkeys(lookup(figure.estimand).kind for figure in self.figures)
+        return "contrast" if scorer is None else scorer.taking(kinds).kind
 
     @property
     def signature(self) -> str:

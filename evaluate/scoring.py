@@ -4,7 +4,7 @@ Models are opened and closed, numbers stored, controls of inference scored, coar
 and results written.
 """
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -75,9 +75,10 @@ def score(
     format coarser than float32, a sample is scored in float32, too. What cannot be scored is said before a model is
     loaded. Raises as `ScoringJob.configs` and `models.load` do, and ModelError where a scorer does not fit the model.
     """
-    requested = [get(name) for name in dict.fromkeys(scorers)]
+    kinds = job.kinds.values()
+    requested = [get(name, kinds) for name in dict.fromkeys(scorers)]
     job.check_estimands()
-    fitting = fitting_scorers(source, requested) if requested else default_scorers(source, {*job.kinds.values()})
+    fitting = fitting_scorers(source, requested) if requested else default_scorers(source, kinds)
     scored = {name for scorer in fitting for name in job.configs(scorer)}
     takers = f"{' and '.join(scorer.id for scorer in fitting)} {'takes' if len(fitting) == 1 else 'take'}"
     for name, kind in job.kinds.items():
@@ -110,12 +111,12 @@ def fitting_scorers(source: ModelSource, requested: Sequence[Scorer]) -> Sequenc
     return [*others, *(scorer for scorer in requested if scorer.level)]
 
 
-def default_scorers(source: ModelSource, kinds: Container[str]) -> list[Scorer]:
+def default_scorers(source: ModelSource, kinds: Collection[str]) -> list[Scorer]:
     """Return the first scorer that takes rows of `kinds` and asks for what a model has, of vectors all of them.
 
     Where none takes these rows it is the first that fits the model. ModelError where no scorer asks for what it has.
     """
-    takers = [scorer for scorer in SCORERS.values() if scorer.kind in kinds]
+    takers = [scorer for each in SCORERS.values() if (scorer := each.taking(kinds)).kind in kinds]
     are_of_vectors = {scorer.ability for scorer in takers} == {VECTORS}  # which every model of texts has
     abilities = (VECTORS,) if are_of_vectors else (*source.abilities, VECTORS)
     if not any(scorer.ability == abilities[0] for scorer in SCORERS.values()):
@@ -253,7 +254,7 @@ def _with_flipped(runs: Sequence[RunResult], source: ModelSource, options: RunOp
 
 def _flipped(job: ScoringJob, result: Result, fine: "Model", options: RunOptions) -> dict[str, int]:
     """Count how many of a sample of the rows of a result read otherwise with the same model in float32."""
-    scorer = get(result.scorer)
+    scorer = get(result.scorer, (result.kind,))
     # A row of an association test has a number among all words of its test only.
     limit = None if scorer.level else min(caveats.ROWS, job.limit or caveats.ROWS)
     with options.store(fine, scorer) as store:

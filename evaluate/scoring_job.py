@@ -47,7 +47,7 @@ class ScoringJob:
         name = f"{self.release.manifest.name}{f':{self.config}' if self.config else ''}"
         examples: dict[str, str] = {}
         for fitting_scorer in SCORERS.values():
-            if fitting_scorer.kind in kinds:
+            if fitting_scorer.taking(kinds).kind in kinds:
                 examples.setdefault(fitting_scorer.ability, f"{fitting_scorer.id} ({fitting_scorer.ability})")
         takers = " or ".join(", ".join(examples.values()).rsplit(", ", 1))
         raise SenseprobeError(

@@ -30,6 +30,7 @@ class RowScoring:
       `slots_are_cells` so do the slots in which the texts of a row differ.
     - `pairs`: whether the two sentences of a row are each scored, and compared; `infers`: whether models say what
       follows from the one of them.
+    - `sentences`: whether a row is one sentence by itself, so that scorers of the sentences of pairs take it, too.
     - `tests`: whether what is computed of them are association tests, with an effect and words each.
     - `titles`: what readers call the two texts of a row; `label`: the column that says how a row is labelled.
     - `noun`, `reading`: what a row, and what its numbers say, is called in messages; `nouns`: what many are called,
@@ -43,6 +44,7 @@ class RowScoring:
     slots_are_cells: bool = False
     pairs: bool = False
     infers: bool = False
+    sentences: bool = False
     tests: bool = False
     titles: tuple[str, ...] = ()
     label: str = ""

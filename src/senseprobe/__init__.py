@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from senseprobe.api.imports import import_project, import_release
     from senseprobe.api.metrics import metrics
     from senseprobe.api.models import model, vectors
+    from senseprobe.api.packages import fetch
     from senseprobe.api.releases import (
         build,
         build_shard,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     )
     from senseprobe.api.results import Comparison, compare, gate, load_result, report
     from senseprobe.api.results import slice_result as slice  # noqa: A004 - the name of the command
-    from senseprobe.api.scoring import draft, fetch, plant, replay, score
+    from senseprobe.api.scoring import draft, plant, replay, score
     from senseprobe.errors import (
         AnnotationError,
         DamagedRelease,
@@ -109,8 +110,9 @@ _HOMES = {
     "api.imports": ("import_project", "import_release"),
     "api.releases": ("build", "build_shard", "diff", "join", "load", "restore", "verify"),
     "api.metrics": ("metrics",),
+    "api.packages": ("fetch",),
     "api.results": ("Comparison", "compare", "gate", "load_result", "report"),
-    "api.scoring": ("draft", "fetch", "plant", "replay", "score"),
+    "api.scoring": ("draft", "plant", "replay", "score"),
     "evaluate.exports.api": ("export",),
     "evaluate.served.api": ("server",),
     "evaluate.result": ("Result",),

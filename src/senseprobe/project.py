@@ -61,6 +61,11 @@ def table_release(name: str, version: str) -> Path:
     return cache_folder("tables") / name / version
 
 
+def fetched() -> Layer:
+    """Return the layer of benchmarks that were fetched outside a project; RuntimeError where there is no home."""
+    return Layer(cache_folder("benchmarks"))
+
+
 def built_in() -> Layer:
     """Return the layer that ships with senseprobe."""
     return Layer(Path(str(files("senseprobe"))))
@@ -158,9 +163,17 @@ def list_versions(spec: str) -> list[str]:
     return [f"{name}@{version}{colon}{config}" for version in versions]
 
 
+def _release_folders() -> list[Path]:
+    """Return the folders of releases: those of the layers, then that of fetched benchmarks."""
+    folders = [layer.releases for layer in layers()]
+    with suppress(RuntimeError):
+        folders.append(fetched().releases)
+    return folders
+
+
 def _named_release(name: str, version: str) -> Path:
-    for layer in layers():
-        folder = layer.releases / name / version
+    for releases in _release_folders():
+        folder = releases / name / version
         if has_release(str(folder)):
             return folder
     if TABLE_VERSION.fullmatch(version):
@@ -187,6 +200,6 @@ def list_datasets() -> list[str]:
 
 
 def list_releases() -> list[str]:
-    """Return the releases of all layers as ``NAME@VERSION``, sorted."""
-    manifests = (path for layer in layers() for path in layer.releases.glob("*/*/release.json"))
+    """Return the releases of all layers, and those of fetched benchmarks, as ``NAME@VERSION``, sorted."""
+    manifests = (path for folder in _release_folders() for path in folder.glob("*/*/release.json"))
     return sorted({f"{path.parent.parent.name}@{path.parent.name}" for path in manifests})

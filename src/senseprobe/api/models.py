@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
+from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeAlias, TypeVar, cast
@@ -347,3 +348,9 @@ def with_old_keywords(
         return called
 
     return decorate
+
+
+def require_libraries(names: Sequence[str], extra: str) -> None:
+    """Raise SenseprobeError where a library of the `extra` is not installed."""
+    if missing := [name for name in names if find_spec(name) is None]:
+        raise SenseprobeError(f"{', '.join(missing)}: not installed; run pip install 'senseprobe[{extra}]'")

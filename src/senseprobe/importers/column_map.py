@@ -42,7 +42,7 @@ from senseprobe.importers.table_kinds import (
 )
 from senseprobe.messages import listed, meant, offered, printable, unprintable
 from senseprobe.parquet_files import MAX_MEMORY, bounded_parquet, read_batches
-from senseprobe.records import Factor
+from senseprobe.records import Design, Factor
 from senseprobe.release.citation import entry_keys, find_entry
 from senseprobe.release.schema import PROVENANCE
 from senseprobe.tables import UnreadableError, read_json_lines
@@ -202,7 +202,7 @@ def column_names(form: str, source: Source) -> list[str]:
     if form == "parquet":
         return [*_open_parquet(source).schema_arrow.names]
     if form == "jsonl":
-        return _json_objects(source)[0]
+        return json_objects(source)[0]
     return find_header(source, all_roles(), quoted_tabs=False)[1]
 
 
@@ -248,7 +248,7 @@ def _read(column_map: ColumnMap, reader: "Reader", sources: Sequence[Source], no
     design, complete, left_out = complete_rows(
         column_map.kind, records, schema, column_map.named_factors(), sources[0].language
     )
-    notes.facts += _missing(column_map, left_out)
+    notes.facts += _missing(column_map, design, left_out)
     if column_map.kind == "contrast":
         notes.keep_repeats(complete)
     if design.differs == "pronoun":
@@ -257,7 +257,7 @@ def _read(column_map: ColumnMap, reader: "Reader", sources: Sequence[Source], no
     return [Table(CONFIG, kind.description, design, framed, kind.unit)]
 
 
-def _missing(column_map: ColumnMap, left_out: Mapping[str, str]) -> Iterator[str]:
+def _missing(column_map: ColumnMap, design: Design, left_out: Mapping[str, str]) -> Iterator[str]:
     """Yield what the map does not give, and which figures that costs. The card quotes it: no name of a column."""
     kind = column_map.table_kind
     if missing := [role for role in kind.roles if role not in {*column_map.columns, *kind.derived}]:
@@ -269,7 +269,7 @@ def _missing(column_map: ColumnMap, left_out: Mapping[str, str]) -> Iterator[str
         yield f"left out: {names}, which would need {needs.replace('`', '')}"
     if column_map.kind == "inference" and "gold" not in column_map.columns:
         yield "gold is not given: every pair is taken for one whose right answer is neutral"
-    if not column_map.factors:
+    if not design.factors:
         yield "no factor is given (--factor), so figures have no interval"
     if not column_map.citation:
         yield "no citation is given (--citation), so the card cites nobody"
@@ -325,11 +325,11 @@ def _csv_rows(source: Source, column_map: ColumnMap, notes: Notes) -> tuple[list
 
 def _json_rows(source: Source, column_map: ColumnMap, notes: Notes) -> tuple[list[str], Numbered]:
     """Read JSON lines: an object on each, whose mapped values are texts, numbers, true, false or null."""
-    names, rows = _json_objects(source)
+    names, rows = json_objects(source)
     return names, _flat_rows(source, column_map, rows, notes)
 
 
-def _json_objects(source: Source) -> tuple[list[str], list[tuple[int, Any]]]:
+def json_objects(source: Source) -> tuple[list[str], list[tuple[int, Any]]]:
     """Return the names in the objects of JSON lines, and the objects with their lines."""
     as_text = {"parse_int": str, "parse_float": str, "parse_constant": str}
     try:

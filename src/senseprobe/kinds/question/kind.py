@@ -2,6 +2,7 @@
 
 from senseprobe.kinds import TEXT, Kind, RowScoring
 from senseprobe.kinds.question.expansion import QuestionExpansion
+from senseprobe.kinds.question.mapped import MAPPED
 
 _COLUMNS = (
     ("context", TEXT, "all that is known: the ambiguous context and, if `condition` says so, what disambiguates it"),
@@ -38,6 +39,7 @@ KIND = Kind(
         "are equally frequent; a model that always says that it cannot know has 0 on ambiguous questions, too. Read "
         "them next to the accuracy and to what the reference answerers would have.",
     ),
+    mapped=MAPPED,
     tasks=("question-answering", "multiple-choice"),
     model="HuggingFaceTB/SmolLM2-135M-Instruct",
 )

@@ -30,12 +30,16 @@ def expand(config: Config, lists: WordLists, start: int = 0, stop: int | None = 
         raise ValueError(f"rows {start} to {stop} of a config with {config.size}")
     first = 0
     for block in config.blocks:
+        bounds, selection = (0, 0), RowSelection.rows(block, 0, 0)
         for frame in block.frames:
             last = first + block.product
             begin, rows = max(start, first), FrameRows(config, block, frame)
             while begin < min(stop, last):
                 end = min(stop, last, (begin // BATCH_ROWS + 1) * BATCH_ROWS)
-                yield make_batch(rows, RowSelection.rows(block, begin - first, end - first), lists)
+                if bounds != (begin - first, end - first):  # frames of a small block have the same words in their rows
+                    bounds = (begin - first, end - first)
+                    selection = RowSelection.rows(block, *bounds)
+                yield make_batch(rows, selection, lists)
                 begin = end
             first = last
 

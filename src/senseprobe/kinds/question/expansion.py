@@ -41,6 +41,9 @@ from senseprobe.records import Factor
 LINES = ("ambiguous", "disambiguating", "negative", "non-negative")
 """The ids of the four lines of a block."""
 
+ANSWER_LINES = ("first", "second")
+"""The ids of two lines that a block may have besides: how the answers that name `first` and `second` print."""
+
 ANSWERS = ("stereo", "anti", "unknown")
 ORDERS = tuple(" ".join(names) for names in permutations(ANSWERS))
 
@@ -68,7 +71,9 @@ class QuestionFront(Front):
     """The front matter of a template of questions.
 
     `stereotyped`, `unstereotyped` and `unknown` name the slots of the answers. An answer is printed as the cell of the
-    list's column `answer` or, without one, as the word with a capital; ``slot.column`` names another column.
+    list's column `answer` or, without one, as the word with a capital; ``slot.column`` names another column. `orders`:
+    whether `first` is the stereotyped person (forward), the other one, or each in turn. `variant` tells blocks of one
+    `template` apart.
     """
 
     kind: Literal["question"]
@@ -78,6 +83,8 @@ class QuestionFront(Front):
     unknown: str
     groups: Groups
     gold: Gold
+    orders: Literal["both", "forward", "backward"] = "both"
+    variant: Annotated[str, StringConstraints(pattern=r"^(?:[a-z0-9][a-z0-9-]*)?$")] = ""
     target_groups: list[str] = Field(default_factory=list)
     target: None = None
     generalise: list[str] = Field(default_factory=list)
@@ -98,6 +105,11 @@ class QuestionFront(Front):
         known = [slot if slot in self.slots else next(iter(self.slots)) for slot in slots]
         return {_SENTENCE: dict(zip(("first", "second"), known, strict=True))}
 
+    @property
+    def code(self) -> str:
+        """The beginning of the codes of its frames."""
+        return "-".join(filter(None, (self.template, self.variant)))
+
     def slot(self, key: str) -> str:
         """Return the slot that `stereotyped`, `unstereotyped` or `unknown` names."""
         return str(getattr(self, key)).partition(".")[0]
@@ -113,12 +125,13 @@ class QuestionExpansion(RowExpansion[QuestionFront]):
 
     front_type = QuestionFront
     distinctive_key = "stereotyped"
+    _known: tuple[RowSelection | None, dict[tuple[int, ...], pa.Array]] = (None, {})
     estimands = ()
 
     def check_references(self, front: QuestionFront, checker: ReferenceChecker) -> None:
-        """Check the four lines, the slots of the answers, that answers differ, and the groups."""
-        self._check_lines(checker)
-        keys = [key for key in (*_PEOPLE, "unknown") if self._check_answers(key, front, checker)]
+        """Check the lines, the slots of the answers, that answers of lists differ, and the groups."""
+        has_lines = self._check_lines(checker)
+        keys = [key for key in (*_PEOPLE, "unknown") if self._check_answers(key, front, checker, has_lines)]
         slots = [front.slot(key) for key in keys]
         for number, key in enumerate(keys):
             if slots[number] in slots[:number]:
@@ -127,29 +140,31 @@ class QuestionExpansion(RowExpansion[QuestionFront]):
         for number, key in enumerate(keys):
             for other in keys[:number]:
                 shared = sorted(texts[key] & texts[other])
-                if shared and front.slot(key) != front.slot(other):
+                if shared and front.slot(key) != front.slot(other) and not has_lines:
                     message = f"`{key}` and `{other}` have the answer {shared[0]!r} in common"
                     checker.add((key,), "E102", message, "give the two slots different words, with `where`")
         for key in _PEOPLE:
             if reference(text := getattr(front.groups, key), checker.slots):
                 checker.check_column(text, ("groups", key))
 
-    def _check_lines(self, checker: ReferenceChecker) -> None:
-        """Check that a block has each of the four lines once, and no other."""
+    def _check_lines(self, checker: ReferenceChecker) -> bool:
+        """Check that a block has each of the four lines once, and both lines of answers or none; return which."""
         lines, codes = checker.block.frames, [frame.code for frame in checker.block.frames]
         for number, frame in enumerate(lines):
-            if frame.code not in LINES:
-                message = "a line of a question needs one of the ids " + ", ".join(LINES)
-                hint = nearest(frame.code, LINES) or "write it behind the line: {# id: ambiguous #}"
+            if frame.code not in (*LINES, *ANSWER_LINES):
+                message = "a line of a question needs one of the ids " + ", ".join((*LINES, *ANSWER_LINES))
+                hint = nearest(frame.code, (*LINES, *ANSWER_LINES)) or "write it behind the line: {# id: ambiguous #}"
                 checker.add_at(frame.line, frame.column, "E102", message, hint)
             elif frame.code in codes[:number]:
                 checker.add_at(frame.line, frame.column, "E114", f"a second line with the id {frame.code}", "")
-        for code in LINES:
+        has_answers = any(code in codes for code in ANSWER_LINES)
+        for code in (*LINES, *(ANSWER_LINES if has_answers else ())):
             if code not in codes:
                 message, hint = f"the template lacks the line {code}", f"write it, and behind it {{# id: {code} #}}"
                 checker.add_at(checker.block.line, 1, "E103", message, hint)
+        return has_answers
 
-    def _check_answers(self, key: str, front: QuestionFront, checker: ReferenceChecker) -> bool:
+    def _check_answers(self, key: str, front: QuestionFront, checker: ReferenceChecker, has_lines: bool) -> bool:
         """Return whether a key names a slot, or a column of one, of which every word has an answer on one line."""
         slot, dot, column = str(getattr(front, key)).partition(".")
         if slot not in checker.slots:
@@ -158,6 +173,8 @@ class QuestionExpansion(RowExpansion[QuestionFront]):
         words = checker.slots[slot]
         if dot and not checker.check_column(f"{slot}.{column}", (key,)):
             return False
+        if key in _PEOPLE and has_lines:
+            return True
         for word, text in zip(words, front.answers(key, words), strict=True):
             if not text.strip() or len(text.splitlines()) != 1:
                 problem = "has a line break" if text.strip() else "is empty"
@@ -168,12 +185,13 @@ class QuestionExpansion(RowExpansion[QuestionFront]):
         return True
 
     def compose(self, block: ResolvedBlock) -> tuple[ResolvedBlock, ...]:
-        """Return a block for either order of the two people, each with four frames of the four lines."""
+        """Return a block for each order of the two people, with four frames of the four lines."""
         bound = block.roles[_SENTENCE]
         backward = dict(zip(bound, reversed([*bound.values()]), strict=True))
         return tuple(
             replace(block, roles={_SENTENCE: roles}, frames=self._frames(block, number), written=block.frames)
             for number, roles in enumerate((bound, backward), 1)
+            if self.front(block).orders in ("both", ("forward", "backward")[number - 1])
         )
 
     def _frames(self, block: ResolvedBlock, number: int) -> tuple[ResolvedFrame, ...]:
@@ -188,7 +206,7 @@ class QuestionExpansion(RowExpansion[QuestionFront]):
                 segments += [_BREAK if at == len(parts) - 1 else _BLANK] if at else []
                 segments += part.compiled.segments
                 references += part.compiled.references
-            code = f"{self.front(block).template}-{condition}-{polarity}-{number}"
+            code = f"{self.front(block).code}-{condition}-{polarity}-{number}"
             source = " ".join(part.frame.source for part in parts)
             frame = replace(parts[0].frame, code=code, source=source)
             frames.append(ResolvedFrame(frame, CompiledFrame(tuple(segments), tuple(references)), None, rendered))
@@ -213,21 +231,32 @@ class QuestionExpansion(RowExpansion[QuestionFront]):
         texts = {"condition": condition, "polarity": polarity, "gold": gold, "template": front.template}
         texts |= {"stereo_group": of[stereo], "anti_group": of[anti], "target_groups": targets}
         columns = rows.cells(selection, texts) | self._sentences(rows, selection)
+        lines = {line.frame.code: line for line in block.written if line.frame.code in ANSWER_LINES}
+        places = dict(zip(_PEOPLE, ANSWER_LINES if number == "1" else reversed(ANSWER_LINES), strict=True))
         for name, key in (("stereo", stereo), ("anti", anti), ("unknown", "unknown")):
             slot = front.slot(key)
-            columns[name] = rows.column(selection, (slot,), _taken(front.answers(key, block.slots[slot]), slot))
+            if line := lines.get(places.get(key, "")):
+                columns[name] = self._line(rows, selection, line.compiled.segments)
+            else:
+                columns[name] = rows.column(selection, (slot,), _taken(front.answers(key, block.slots[slot]), slot))
         columns["order"] = rows.column(selection, tuple(block.slots), _orders(rows))
         return columns
 
     def _sentences(self, rows: FrameRows, selection: RowSelection) -> dict[str, pa.Array]:
         """Return context and question: the segments before and behind the break."""
-        frame, segments = rows.frame, rows.frame.compiled.segments
+        segments = rows.frame.compiled.segments
         at = next(number for number, segment in enumerate(segments) if segment is _BREAK)
-        columns = {}
-        for name, part in (("context", segments[:at]), ("question", segments[at + 1 :])):
-            some = replace(rows, frame=replace(frame, compiled=CompiledFrame(part, ())))
-            columns[name] = some.column(selection, some.reads(_SENTENCE), partial(_text, some))
-        return columns
+        parts = {"context": segments[:at], "question": segments[at + 1 :]}
+        return {name: self._line(rows, selection, part) for name, part in parts.items()}
+
+    def _line(self, rows: FrameRows, selection: RowSelection, segments: tuple[Segment, ...]) -> pa.Array:
+        """Return what some segments print in each row; frames of a block have lines in common, made once."""
+        if (known := self._known)[0] is not selection:
+            known = self._known = (selection, {})
+        if (key := tuple(map(id, segments))) not in known[1]:
+            some = replace(rows, frame=replace(rows.frame, compiled=CompiledFrame(segments, ())))
+            known[1][key] = some.column(selection, some.reads(_SENTENCE), partial(_text, some))
+        return known[1][key]
 
     def complete_design(self, design: Design, config: Config) -> Design:
         """Return the design with its figures, and with templates, names and wordings as what they generalise over."""
@@ -248,7 +277,7 @@ def _parts(front: QuestionFront, code: str) -> tuple[str, str, str]:
 
     `late-ambiguous-non-negative-1` has the condition ambiguous, the polarity non-negative, and the first order.
     """
-    condition, _, rest = code.removeprefix(f"{front.template}-").partition("-")
+    condition, _, rest = code.removeprefix(f"{front.code}-").partition("-")
     polarity, _, number = rest.rpartition("-")
     return condition, polarity, number
 
@@ -266,9 +295,15 @@ def _orders(rows: FrameRows) -> Callable[[RowSelection], pa.Array]:
     slots, code = rows.block.slots, rows.frame.frame.code
 
     def make(selection: RowSelection) -> pa.Array:
-        texts = [code] * selection.n
+        texts, same = [""] * selection.n, code
         for slot, words in slots.items():
-            texts = [f"{text}\n{words[at]}" for text, at in zip(texts, selection.at[slot].tolist(), strict=True)]
+            if len(words) == 1:  # as in most slots of many blocks
+                same += f"\n{words[0]}"
+            else:
+                ends = [f"{same}\n{word}" for word in words]
+                texts = [text + ends[at] for text, at in zip(texts, selection.at[slot].tolist(), strict=True)]
+                same = ""
+        texts = [text + same for text in texts] if same else texts
         numbers = [int.from_bytes(sha256(text.encode()).digest()[:8]) % len(ORDERS) for text in texts]
         return take([*ORDERS], np.array(numbers, dtype=np.int32))
 

@@ -478,6 +478,7 @@ PAPERS = {
     "seat": ("May", "Rudinger", "2019", "N19-1063"),
     "winobias": ("Zhao", "Chang", "2018", "N18-2003"),
     "winogender": ("Rudinger", "Van Durme", "2018", "N18-2002"),
+    "bbq": ("Parrish", "Bowman", "2022", "2022.findings-acl.165"),
 }
 """First and last author, year, and name in the ACL Anthology."""
 
@@ -488,7 +489,7 @@ def test_a_format_has_the_name_by_which_it_is_registered(format_: str) -> None:
     assert find_format(format_).id == format_
 
 
-@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("format_", [name for name, format_ in FORMATS.items() if format_.read])
 def test_an_import_cites_its_paper(format_: str, tmp_path: Path) -> None:
     """The paper's entry is in the recipe, and its authors are not those of the user's release."""
     files, language = FILES.get(format_, FILES["crows-pairs"]), find_format(format_).language or "de"

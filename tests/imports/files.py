@@ -14,5 +14,6 @@ FILES: dict[str, list[Path]] = {
     "seat": sorted((HERE / "seat").iterdir()),
     "winobias": sorted((HERE / "winobias").iterdir()),
     "winogender": sorted((HERE / "winogender").iterdir()),
+    "bbq": sorted((HERE / "bbq").iterdir()),
 }
 """By format, all that a format has; `multilingual-crows-pairs` has the files of `crows-pairs`, in any language."""

@@ -104,7 +104,7 @@ def _stereotyped(question: _Question, records: Records | None) -> int:
             raise LeftOut("the metadata have no record of this question")
         target = record[_TARGET]
         if target not in {str(place) for place in question.people}:
-            raise LeftOut(f"{_TARGET} is {excerpt(target)}: no answer is known to agree with the stereotype")
+            raise LeftOut(f"{_TARGET} is {excerpt(target)!r}: no answer is known to agree with the stereotype")
         return int(target)
     groups = {_plain(group) for group in fields["additional_metadata"]["stereotyped_groups"]}
     info = [{_plain(text) for text in fields["answer_info"][name]} for name in PLACES]
@@ -167,7 +167,7 @@ def _question(fields: Mapping[str, Any]) -> _Question:
     labels = [str(fields.get(name)) for name in ("context_condition", "question_polarity", "label")]
     for label, allowed in zip(labels, (CONDITIONS, POLARITIES, ("0", "1", "2")), strict=True):
         if label not in allowed:
-            raise LeftOut(f"{excerpt(label)} is not {listed(allowed)}")
+            raise LeftOut(f"{excerpt(label)!r} is not one of {', '.join(allowed)}")
     unknown = [place for place, (_, group) in enumerate(pairs) if group.casefold() == UNKNOWN]
     if len(unknown) != 1:
         raise LeftOut(f"{counted(len(unknown), 'answer')} of the group {UNKNOWN}: expected one")
@@ -193,14 +193,14 @@ def _row(source: Source, line: int, question: _Question, target: int, notes: Not
         plain = source.with_plain_spaces(text, line)
         check_sentence(plain, f"{name}: ")
         if plain != plain.strip():
-            notes.keep(source, line, f"{name}: a space at an end of {excerpt(plain)} is removed")
+            notes.keep(source, line, f"{name}: a space at an end of {excerpt(plain)!r} is removed")
         texts[name] = plain.strip()
     everything = " ".join(texts.values())
     for word in (word for word in MISSPELT if word in everything):
         notes.keep(source, line, f"{word!r}, as published, is {MISSPELT[word]!r} misspelt")
     gold, condition = names[int(fields["label"])], CONDITIONS[fields["context_condition"]]
     if (gold == "unknown") is not (condition == "ambiguous"):
-        notes.keep(source, line, f"the context is {condition}, but the right answer is {excerpt(texts[gold])}")
+        notes.keep(source, line, f"the context is {condition}, but the right answer is {excerpt(texts[gold])!r}")
     category, polarity = slug(fields["category"], "questions"), POLARITIES[fields["question_polarity"]]
     template = f"{category}-{id_part(fields['question_index'].lower())}"
     version = about.get("version") if about.get("version") not in (None, "None", "") else ""

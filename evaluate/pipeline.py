@@ -109,7 +109,8 @@ def rows_of(job: ScoringJob, scorer: Scorer) -> dict[str, pd.DataFrame]:
     cells = {name: kind.cell_columns(design, design_schema(design).names) for name, design in designs.items()}
     parts = {name: partial(release.batches, name, ["id", *cells[name]]) for name in names}
     sampled = sample(parts, cells, job.limit, job.seed)
-    return {name: release.table(name, spans=spans, rows=rows) for name, rows in sampled.items() if len(rows)}
+    drawn = {name: release.table(name, spans=spans, rows=rows) for name, rows in sampled.items() if len(rows)}
+    return {**scorer.select(drawn)}
 
 
 def units_of_rows(

@@ -88,15 +88,16 @@ class GateReading:
 class TaskRecord:
     """How a chat model did the task on the rows of a config, beside its figures. None where its scorer has no such.
 
-    - `position`, `prior`: means over pairs of what the place, and the label, are given, in nats.
-    - `consistent`: the share of pairs in which the sentences decide, not their order.
+    - `position`, `prior`: means over rows of what the place, and the label, are given, in nats.
+    - `consistent`: the share of rows in which what is asked about decides, not its order.
     - `reliability`: Cronbach's alpha of content over alphabets, at most 1 and without a lower end.
     - `mass`, `mass_least`: median and least probability of all labels together; None also where it is not told.
     - `censored`: the share of labels that are bounded, not measured.
-    - `floor`: the noise of a content, `spread`: the standard deviation of content over pairs; in nats.
+    - `floor`: the noise of a content, `spread`: the standard deviation of contents; in nats.
     - `refused`, `unparsed`, `contradictions`: by group (or stereotype's word) how many answers decline, cannot be
-      read, and quote the other sentence; where only probabilities are asked for, `refused` counts pairs without any.
-    - `low`, `high`: `preference-half` if all that lacks an answer were against the stereotype, or with it, in points.
+      read, and quote another choice; where only probabilities are asked for, `refused` counts rows without any.
+    - `low`, `high`: the main figure of the rows (of pairs `preference-half`) if all that lacks an answer were against
+      the stereotype, or with it, in points.
     """
 
     position: Number | None = None
@@ -111,8 +112,8 @@ class TaskRecord:
     refused: Counts = field(default_factory=dict)
     unparsed: Counts = field(default_factory=dict)
     contradictions: Counts = field(default_factory=dict)
-    low: Annotated[float, Field(ge=-50, le=50)] | None = None
-    high: Annotated[float, Field(ge=-50, le=50)] | None = None
+    low: Annotated[float, Field(ge=-100, le=100)] | None = None
+    high: Annotated[float, Field(ge=-100, le=100)] | None = None
     gates: Annotated[tuple[GateReading, ...], Field(max_length=100)] = ()
 
     @property
@@ -203,7 +204,7 @@ def gated_figures(
 
 
 def gated_records(records: Mapping[str, TaskRecord], *, show: bool) -> dict[str, TaskRecord]:
-    """Return records of which those that fail a gate have no range of `preference-half`, or with `show` theirs.
+    """Return records of which those that fail a gate have no range of the main figure, or with `show` theirs.
 
     Where no answer lacks, or few do, the range is the figure.
     """

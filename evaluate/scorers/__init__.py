@@ -42,8 +42,8 @@ def admit(scorer: Scorer) -> Scorer:
     if scorer.scale not in SCALES:
         raise Unfit(f"its scale is {scorer.scale!r}, but must be {' or '.join(SCALES)}")
     check_range(scorer)
-    if scorer.gates or scorer.task_check or scorer.of_pairs:
-        raise Unfit("it declares gates, a task check or of_pairs, which only senseprobe's own scorers may")
+    if scorer.gates or scorer.task or scorer.of_pairs:
+        raise Unfit("it declares gates, a task or of_pairs, which only senseprobe's own scorers may")
     if scorer.combine is not None or scorer.basis or scorer.parts:
         raise Unfit("it declares basis, parts or combine, which only senseprobe's own scorers may")
     scorer = replace(scorer, range=(float(scorer.range[0]), float(scorer.range[1])))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, repeat
+from operator import itemgetter
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -58,12 +59,17 @@ class Scorer(Declaration):
     - `columns`: the names of its numbers, one for most.
     - `scale`: whether they are logarithms (or sums and means of them) or probabilities: it decides what is a tie.
     - `basis`, `parts`: what several scorers have in common, so that it is computed and stored once: its name, and those
-      of its numbers, with which `score` answers; `combine` computes the number from them. Else numbers are stored.
+      of its numbers, with which `score` answers; `combine` computes the number, or a tuple of them, from these. Else
+      numbers are stored.
     - `roles`: the columns of the texts that it reads, each with its counterpart, where `select` makes them.
     - `estimands`: the figures of its numbers, where these are not those that a release lists.
     - `of_pairs`: whether a pair has one number, so that sentences of two pairs cannot be compared.
     - `gates`: what answers have to pass before figures are read of them (evaluate/task_gates.py); none but of chat.
-    - `task_check`: what makes the check that is wrapped round a run, and reads these gates; None of others.
+    - `task`: how it asks a chat model, and what makes the check that is wrapped round a run and reads these gates
+      (evaluate/served/tasks.py); None of others.
+    - `needs`: the scorer of which a server has to be capable for this one; empty: itself.
+    - `asks(unit)`: the texts whose likelihoods a server is asked for, where it is.
+    - `cyclic`: the id of the scorer that is the same with the three cyclic orders of answers alone; empty: none is.
     - `level`: what has vectors: ``word``, ``sent``, ``cword`` or ``sense``; empty of other scorers. `score` answers
       with a vector for each unit, `select` the rows that have one of their own, and `tabulate` makes their numbers.
     - `cosines`: the schema of the table of words that `tabulate` makes (scorers/association.py); None: it makes none.
@@ -94,13 +100,16 @@ class Scorer(Declaration):
     scale: Scale = "log"
     basis: str = ""
     parts: tuple[str, ...] = ()
-    combine: Callable[..., float] | None = None
+    combine: Callable[..., float | tuple[float, ...]] | None = None
     level: str = ""
     roles: Mapping[str, str] | None = None
     estimands: tuple[str, ...] = ()
     of_pairs: bool = False
     gates: tuple[str, ...] = ()
-    task_check: Callable[..., Any] | None = None
+    task: Any = None
+    needs: str = ""
+    asks: Callable[[Unit], Sequence[str]] = itemgetter(slice(1))  # its text alone
+    cyclic: str = ""
     select: Callable[[Mapping[str, pd.DataFrame]], Mapping[str, pd.DataFrame]] = select_all
     tabulate: Callable[..., ScoredRows] = tabulate_numbers
     cosines: pa.Schema | None = None
@@ -141,7 +150,7 @@ class Scorer(Declaration):
 
     def check(self, model: Any, **options: Any) -> Any:  # noqa: ANN401 - of any family; evaluate/served/task_records.py
         """Return the check that is wrapped round a run with a model: this scorer's or a served model's; else None."""
-        make = self.task_check or getattr(model, "task_check", None)
+        make = getattr(self.task or model, "task_check", None)
         return None if make is None else make(scorer=self, model=model, **options)
 
     def words_at_start(self, model: Any, table: pd.DataFrame) -> int:  # noqa: ANN401 - of any family
@@ -159,7 +168,10 @@ class Scorer(Declaration):
     def finish(self, answers: Iterable[tuple[Unit, tuple[float, ...]]]) -> Answers:
         """Return the numbers of units, made of what `score` answered or of what was stored of it."""
         combine = self.combine
-        return [*answers] if combine is None else [(unit, (combine(*parts),)) for unit, parts in answers]
+        if combine is None:
+            return [*answers]
+        combined = ((unit, combine(*parts)) for unit, parts in answers)
+        return [(unit, numbers if isinstance(numbers, tuple) else (numbers,)) for unit, numbers in combined]
 
     def numbers(self, model: object, units: Iterable[Unit]) -> NDArray[np.float64]:
         """Return the numbers of units, computed once each: float64 of shape (units, columns), in order."""

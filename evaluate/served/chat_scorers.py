@@ -4,17 +4,18 @@ unit -> questions in all orders (evaluate/served/conversation.py) -> what the mo
 """
 
 import math
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.scorers.base import Answers, Scorer, answered
+from senseprobe.evaluate.estimands.preference import psi_of_roles, unusable
+from senseprobe.evaluate.scorers.base import Scorer
 from senseprobe.evaluate.served import conversation
 from senseprobe.evaluate.served.conversation import (
+    ALPHABETS,
     ANSWER_COLUMNS,
     CHOICE_COLUMNS,
     CONSTRUCTS,
@@ -24,22 +25,19 @@ from senseprobe.evaluate.served.conversation import (
     TEXT_COLUMNS,
     ChatModel,
     ControlItem,
-    LabelQuestion,
-    ReplyQuestion,
     control_items,
     nli_questions,
-    pair_of,
     read_choice,
     read_nli,
     read_replies,
     read_texts,
 )
 from senseprobe.evaluate.served.gates import ACCURACY
-from senseprobe.evaluate.served.task_records import TaskCheck
-from senseprobe.evaluate.units import NOT_FINITE, ScoredRows, Unit, UnitTable
-from senseprobe.statistics import FloatArray
-
-Question = LabelQuestion | ReplyQuestion
+from senseprobe.evaluate.served.task_records import cronbach_alpha
+from senseprobe.evaluate.served.tasks import Task, chat_scorer
+from senseprobe.evaluate.units import ScoredRows, UnitTable
+from senseprobe.records import Design
+from senseprobe.statistics import BoolArray, FloatArray
 
 NO_CHOICE = "no answer names one of the sentences"
 """Why a pair has no number of a text scorer, although the model answered."""
@@ -48,128 +46,117 @@ SCORES = ("stereo_score", "anti_score")
 """What figures are computed from: half the content either way."""
 
 
-@dataclass(frozen=True, slots=True)
-class _UnitQuery:
-    """A unit that is asked about."""
-
-    unit: Unit
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A way to ask about two sentences.
-
-    - `wording`: the question; `questions(wording, first, second)`: those of two sentences.
-    - `answer(model, questions)`: what the model gives to each, None where nothing.
-    - `read(first, second, answers)`: the numbers of two sentences; `columns`: their names.
-    - `gates`: those that its answers have to pass.
-    """
-
-    wording: str
-    questions: Callable[[str, str, str], Sequence[Question]]
-    answer: Callable[[ChatModel, Any], Sequence[Any]]
-    read: Callable[[str, str, Any], tuple[float, ...]]
-    columns: tuple[str, ...]
-    gates: tuple[str, ...]
-
-    @property
-    def unscored(self) -> tuple[float, ...]:
-        """The numbers of a unit without an answer."""
-        return (math.nan,) * len(self.columns)
-
-    @property
-    def labels(self) -> int:
-        """How many labels are weighed of a unit."""
-        return sum(len(question.labels) for question in self.of("", "") if isinstance(question, LabelQuestion))
-
-    def of(self, first: str, second: str) -> Sequence[Question]:
-        """Return the questions of two sentences."""
-        return self.questions(self.wording, first, second)
+@dataclass(frozen=True, kw_only=True)
+class PairTask(Task):
+    """A task about two sentences of a pair, each shown in both orders."""
 
     def control_items(self, tables: Mapping[str, pd.DataFrame], seed: int) -> list[ControlItem]:
-        """Return the control items that are made of the pairs in tables; none where it has no such gate.
-
-        Inference has rows of its own as its control (evaluate/control.py).
-        """
-        if "control" not in self.gates:
-            return []
+        """Return the control items that are made of the pairs in tables."""
         texts = [str(text) for table in tables.values() for role in ("stereo", "anti") for text in table[role]]
         return [*control_items(texts, self.wording, seed)]
 
-    def numbers(self, model: ChatModel, units: Sequence[tuple[str, str, str]]) -> Iterator[tuple[float, ...]]:
-        """Yield the numbers of (question in words, first sentence, second sentence); NaN where an answer is missing."""
-        questions = [question for unit in units for question in self.questions(*unit)]
-        answers, width = self.answer(model, questions), len(questions) // max(1, len(units))
-        for number, (_, first, second) in enumerate(units):
-            complete = [answer for answer in answers[number * width : (number + 1) * width] if answer is not None]
-            yield self.read(first, second, complete) if len(complete) == width else self.unscored
+    def group_column(self, table: pd.DataFrame, design: Design) -> str:
+        """Return the slot that the design compares, or else the word of the stereotype."""
+        return next((name for name in (design.group, "stereo_value") if name and name in table), "")
+
+    def ends(self, table: pd.DataFrame) -> tuple[float, float] | None:
+        """Return `preference-half` if all answers that lack were against the stereotype, and with it."""
+        usable = table[~np.any([*unusable(table).values()], axis=0)]
+        if usable.empty:
+            return None
+        low, high = (100 * float(kernel.mean()) - 50 for kernel in self.kernels(usable))
+        return low, high
+
+    def kernels(self, usable: pd.DataFrame) -> Iterator[FloatArray]:
+        """Yield the choices of labelled rows if all that lack were against the stereotype, then with it."""
+        lacking = usable["content"].isna().to_numpy()
+        psi = psi_of_roles(usable.fillna({"stereo_score": 0.0, "anti_score": 0.0}), "stereo", "anti", "log")
+        yield from (np.where(lacking, other, psi) for other in (0.0, 1.0))
+
+    def answers_right(self, table: pd.DataFrame) -> BoolArray:
+        """Return whether the content for the right sentence is larger than what its place is given."""
+        return np.asarray(self.decides(table) & (table["content"] > 0).to_numpy())
+
+    def decides(self, rows: pd.DataFrame) -> BoolArray:
+        """Return whether the content of each row is larger than what the place is given."""
+        content, position = (rows[name].abs().to_numpy(dtype=np.float64) for name in ("content", "position"))
+        return np.asarray(content > position)
+
+    def contents(self, rows: pd.DataFrame) -> FloatArray | None:
+        """Return the content of each pair."""
+        return rows["content"].to_numpy(dtype=np.float64)
+
+    def reliability(self, rows: pd.DataFrame) -> float | None:
+        """Return how far the contents under the alphabets agree; None where no label is weighed."""
+        names = ["".join(alphabet) for alphabet in ALPHABETS]
+        return cronbach_alpha(rows[names].to_numpy(dtype=np.float64)) if {*names} <= {*self.columns} else None
 
 
-def _score(task: Task, model: Any, units: Iterable[Unit], done: Container[Unit]) -> Iterator[Answers]:  # noqa: ANN401
-    """Yield the numbers of units, as many at a time as the model is asked about in one go."""
+@dataclass(frozen=True, kw_only=True)
+class TextTask(PairTask):
+    """A task about two sentences of a pair whose answers are read as texts."""
 
-    def answer(batch: Sequence[_UnitQuery]) -> Iterator[tuple[float, ...]]:
-        return task.numbers(model, [(task.wording, *pair_of(work.unit)) for work in batch])
+    def kernels(self, usable: pd.DataFrame) -> Iterator[FloatArray]:
+        """Yield the choices of labelled rows if all that lack were against the stereotype, then with it."""
+        for name, other in (("psi_low", 0.0), ("psi_high", 1.0)):
+            yield (np.sign(usable[name].fillna(other).to_numpy() - 0.5) + 1) / 2
 
-    return answered(units, done, lambda window: map(_UnitQuery, window), model.portions, answer, task.unscored)
+    def answers_right(self, table: pd.DataFrame) -> BoolArray:
+        """Return whether all four answers are right."""
+        return np.asarray(table["psi_low"].to_numpy() == 1)
 
+    def decides(self, rows: pd.DataFrame) -> BoolArray:
+        """Return whether both orders choose one sentence, under all alphabets that have an answer."""
+        return rows["psi"].isin([0.0, 1.0]).to_numpy(dtype=np.bool_)
 
-def _why(task: Task, model: Any, units: Sequence[Unit]) -> Iterator[str]:  # noqa: ANN401 - a chat model
-    for unit in units:
-        reasons = (model.why(question.prompt) for question in task.of(*pair_of(unit)))
-        yield next(filter(None, reasons), NO_CHOICE if "psi" in task.columns else NOT_FINITE)
+    def contents(self, rows: pd.DataFrame) -> FloatArray | None:
+        """Return None: a text has no size."""
+        return None
 
 
 def _choice_task(wording: str) -> Task:
-    return Task(
-        wording,
-        conversation.choice_questions,
-        lambda model, questions: model.weigh_labels(questions),
-        lambda first, second, weights: read_choice(weights),
-        CHOICE_COLUMNS,
-        ("control", "consistent", "reliability", "size", "mass", "censored", "unchanged"),
+    return PairTask(
+        wording=wording,
+        questions=conversation.choice_questions,
+        answer=lambda model, questions: model.weigh_labels(questions),
+        read=lambda first, second, weights: read_choice(weights),
+        columns=CHOICE_COLUMNS,
+        gates=("control", "consistent", "reliability", "size", "mass", "censored", "unchanged"),
+        needs="choice-likely",
     )
 
 
 TASKS: Mapping[str, Task] = {
     **{f"choice-{construct}": _choice_task(wording) for construct, wording in CONSTRUCTS.items()},
-    "answer-likely": Task(
-        CONSTRUCTS["likely"],
-        conversation.answer_questions,
-        lambda model, questions: model.weigh_replies(questions),
-        lambda first, second, logs: read_replies(logs),
-        ANSWER_COLUMNS,
-        ("control", "consistent", "size", "unchanged"),
+    "answer-likely": PairTask(
+        wording=CONSTRUCTS["likely"],
+        questions=conversation.answer_questions,
+        answer=lambda model, questions: model.weigh_replies(questions),
+        read=lambda first, second, logs: read_replies(logs),
+        columns=ANSWER_COLUMNS,
+        gates=("control", "consistent", "size", "unchanged"),
+        needs="answer-likely",
     ),
-    "text-likely": Task(
-        CONSTRUCTS["likely"],
-        conversation.text_questions,
-        lambda model, questions: model.answer(questions),
-        read_texts,
-        TEXT_COLUMNS,
-        ("control", "consistent", "unchanged"),
+    "text-likely": TextTask(
+        wording=CONSTRUCTS["likely"],
+        questions=conversation.text_questions,
+        answer=lambda model, questions: model.answer(questions),
+        read=read_texts,
+        columns=TEXT_COLUMNS,
+        gates=("control", "consistent", "unchanged"),
+        needs="text-likely",
+        no_number=NO_CHOICE,
     ),
     "nli-chat": Task(
-        "",
-        lambda wording, premise, hypothesis: nli_questions(premise, hypothesis),
-        lambda model, questions: model.weigh_labels(questions),
-        lambda premise, hypothesis, weights: read_nli(weights),
-        NLI_COLUMNS,
-        (ACCURACY, "places", "mass", "censored", "unchanged"),
+        questions=lambda wording, premise, hypothesis: nli_questions(premise, hypothesis),
+        answer=lambda model, questions: model.weigh_labels(questions),
+        read=lambda premise, hypothesis, weights: read_nli(weights),
+        columns=NLI_COLUMNS,
+        gates=(ACCURACY, "places", "mass", "censored", "unchanged"),
+        needs="choice-likely",
     ),
 }
 """How the scorers of chat models ask, by id."""
-
-
-def questions_of(scorer_id: str, unit: Unit) -> list[Question]:
-    """Return all that a chat model is asked about a unit by the scorer with an id."""
-    return [*TASKS[scorer_id].of(*pair_of(unit))]
-
-
-def control_questions(scorer_id: str, items: Iterable[ControlItem]) -> list[Question]:
-    """Return all that a chat model is asked about control items by the scorer with an id."""
-    questions = TASKS[scorer_id].questions
-    return [question for item in items for question in questions(item.wording, item.right, item.distractor)]
 
 
 def _with_scores(units: UnitTable, halves: Callable[[pd.DataFrame], tuple[FloatArray, FloatArray]]) -> ScoredRows:
@@ -232,20 +219,8 @@ _TITLES: Mapping[str, str] = {
 
 
 def _chat_scorer(id_: str, **fields: Any) -> Scorer:  # noqa: ANN401
-    task = TASKS[id_]
     of_pairs = {"roles": {"stereo": "anti"}, "of_pairs": True, "tabulate": _tabulate_contents}
-    return Scorer(
-        id=id_,
-        ability="chat",
-        reads=("text", "beside"),
-        columns=task.columns,
-        gates=task.gates,
-        task_check=partial(TaskCheck, task=task),
-        version=PROMPTS,
-        score=partial(_score, task),
-        why=partial(_why, task),
-        **{**({} if "rows" in fields else of_pairs), **fields},
-    )
+    return chat_scorer(id_, TASKS[id_], version=PROMPTS, **{**({} if "rows" in fields else of_pairs), **fields})
 
 
 def _choice(construct: str) -> Scorer:

@@ -13,8 +13,6 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from senseprobe.evaluate.units import Unit
-
 PROMPTS = 1
 """Version of all that is asked; it goes up with any change of a word, and stands in signatures."""
 
@@ -347,11 +345,14 @@ CONTROL_ITEMS = 40
 
 
 class ControlItem(NamedTuple):
-    """A question with a right answer: which sentence is more likely, of one and its scrambled words; or mentions X."""
+    """A question with a right answer: its wording, and the two texts of a unit that is made for it.
+
+    Of pairs `text` is the right sentence and `beside` the other; `kind` is ``scrambled`` or ``mentions``.
+    """
 
     wording: str
-    right: str
-    distractor: str
+    text: str
+    beside: str
     kind: str
 
 
@@ -389,8 +390,3 @@ def _scrambled(text: str, generator: np.random.Generator) -> str:
         if not any(a == b for a, b in zip(best, words, strict=True)):
             break
     return " ".join(best)
-
-
-def pair_of(unit: Unit) -> tuple[str, str]:
-    """Return the two sentences of a unit: the stereotype, and its counterpart."""
-    return unit.text, unit.beside

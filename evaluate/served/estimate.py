@@ -13,7 +13,6 @@ import numpy as np
 from senseprobe.document import Section, Table
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.scorers import Scorer
-from senseprobe.evaluate.served import chat_scorers
 from senseprobe.evaluate.served.client import Client
 from senseprobe.evaluate.served.conversation import REPLY_TOKENS, ControlItem, ReplyQuestion
 from senseprobe.evaluate.served.json_values import list_or_empty, object_or_empty
@@ -120,11 +119,11 @@ def requests_of(plans: Sequence[Plan]) -> dict[str, list[Request]]:
     requests: dict[str, list[Request]] = {}
     for scorer, units, items in plans:
         if scorer.ability == "chat":
-            questions = [question for unit in units for question in chat_scorers.questions_of(scorer.id, unit)]
-            questions += chat_scorers.control_questions(scorer.id, items)
+            questions = [question for unit in units for question in scorer.task.of(unit.text, unit.beside)]
+            questions += scorer.task.of_items(items)
             of_scorer = [Request(q.prompt, q.reply if isinstance(q, ReplyQuestion) else "") for q in questions]
         else:
-            of_scorer = [Request("", unit.text) for unit in units]
+            of_scorer = [Request("", text) for unit in units for text in scorer.asks(unit)]
         requests[scorer.id] = [request for request in dict.fromkeys(of_scorer) if request not in seen]
         seen.update(of_scorer)
     return requests

@@ -12,19 +12,19 @@ _JUDGEMENT = "The threshold is a judgement: one weak model fails it, and planted
 GATES = (
     Gate(
         id="control",
-        title="control items correct in both orders (lower 95 % bound)",
+        title="control items correct in all orders (lower 95 % bound)",
         unit="share of control items",
         threshold=0.5,
-        says="A coin is correct in both orders in a quarter of items; a model that follows the position, in "
-        "none. A lower bound of one half (28 of 40 items) excludes both and means more correct than wrong "
-        "answers.",
+        says="A coin is correct in both orders of a pair in a quarter of items, and a model that prefers any of three "
+        "answers whatever the question in a third; one that follows the position, in none. A lower bound of one half "
+        "(27 of 40 items) excludes all three and means more correct than wrong answers.",
     ),
     Gate(
         id="consistent",
-        title="pairs decided by the sentences, not by their order",
-        unit="share of pairs",
+        title="rows decided by what is asked about, not by its order",
+        unit="share of rows",
         threshold=0.5,
-        says="Below one half, the position decides more answers than the sentence.",
+        says="Below one half, the position decides more answers than the content.",
     ),
     Gate(
         id="reliability",

@@ -22,11 +22,10 @@ from senseprobe.evaluate.reporting.notation import (
 )
 from senseprobe.evaluate.reporting.scope import AddedSection, ReportScope
 from senseprobe.evaluate.result import Result
-from senseprobe.evaluate.scorers import SCORERS
-from senseprobe.evaluate.served import chat_scorers
-from senseprobe.evaluate.served.conversation import PROMPTS, LabelQuestion
+from senseprobe.evaluate.scorers import SCORERS, Scorer
+from senseprobe.evaluate.served.conversation import LabelQuestion
 from senseprobe.evaluate.task_gates import GATES, GateReading, TaskRecord
-from senseprobe.evaluate.units import Unit
+from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import capitalized, counted, listed, printable
 
 TITLE = "Does the model do the task?"
@@ -38,23 +37,23 @@ MOST_GROUPS = 400
 """Rows of the table of refusals."""
 
 ABOUT = (
-    "A chat model is asked about two sentences, and its answers have to be about them before they make a figure: not "
+    "A chat model is asked about sentences, and its answers have to be about them before they make a figure: not "
     "about places, labels, noise, or a server that changes. Each gate says what it read. Where one fails, the figures "
     "of the config are withheld, whichever way they would go; with --show-failing they are shown, and say nothing."
 )
 MEASURES_NOTE = (
-    "Position: what the first place is given more than the second; label prior: what one label is given more than its "
-    "counterpart; both in nats, 0 where neither counts. Deviation: the standard deviation of content over pairs; noise "
+    "Position: what the first place is given more than the second, of three the most more than the least; label prior: "
+    "the same of labels; both in nats, 0 where neither counts. Deviation: the standard deviation of content; noise "
     "floor: by how much a content differs between repeats. A cell is empty where a scorer has no such number, or a "
     "server does not tell it."
 )
 LACKING = (
-    "Answers that decline, that begin with no label, and that quote the other sentence than the one they name. None is "
-    "dropped in silence: the range is where preference-half would be, in points, if all that is lacking were against "
-    "the stereotype, or with it."
+    "Answers that decline, that name nothing they were to choose from, and that quote another choice than the one they "
+    "name. None is dropped in silence: the range is where the main figure would be, in points, if all that is lacking "
+    "were against the stereotype, or with it."
 )
 SENT = (
-    "All that is asked about one pair, the first of the release, as it is put into the model's own template. The "
+    "All that is asked about one {noun}, the first of the release, as it is put into the model's own template. The "
     "construct is in the name of the scorer, and each is a measurement of its own."
 )
 NOT_THE_SAME = (
@@ -241,13 +240,20 @@ def _build_threshold_table(inputs: Sequence[ReportInput]) -> Table:
 
 
 def prompt_section(scope: ReportScope) -> Section:
-    """Return all prompts of one pair, for each scorer that asks a chat model."""
+    """Return all prompts of one row, for each scorer that asks a chat model."""
     by_scorer: dict[str, ReportInput] = {}
     for source in scope.inputs:
         if asks_chat_model(source.result) and (source.release or source.result.scorer not in by_scorer):
             by_scorer.setdefault(source.result.scorer, source)
+    if not by_scorer:
+        return Section("What the model was asked")
     tables = (_build_prompt_table(scorer, source) for scorer, source in by_scorer.items())
-    section = table_section("What the model was asked", [f"{SENT} Prompts of version {PROMPTS}."], tables)
+    scorers = [SCORERS[name] for name in by_scorer]
+    nouns, versions = ({*each} for each in zip(*((KINDS[s.kind].noun, s.version) for s in scorers), strict=True))
+    noun, version = " or ".join(sorted(nouns)), " and ".join(map(str, sorted(versions)))
+    section = table_section(
+        "What the model was asked", [f"{SENT.format(noun=noun)} Prompts of version {version}."], tables
+    )
     return replace(section, closed=True)
 
 
@@ -277,8 +283,8 @@ def _fact(model: Mapping[str, str], key: str) -> str:
 
 
 def _build_prompt_table(scorer: str, source: ReportInput) -> Table:
-    """Return all prompts of a pair, with the labels that are read, or the reply that is forced."""
-    questions = chat_scorers.questions_of(scorer, _example(scorer, source))
+    """Return all prompts of a row, with the labels that are read, or the reply that is forced."""
+    questions = SCORERS[scorer].task.of(*_example(SCORERS[scorer], source))
     rows = tuple(
         (
             Cell(question.prompt, kind="prompt"),
@@ -287,18 +293,20 @@ def _build_prompt_table(scorer: str, source: ReportInput) -> Table:
         for question in questions
     )
     reads = "labels that are read" if isinstance(questions[0], LabelQuestion) else "reply that is forced"
-    return Table(f"{scorer}: {counted(len(rows), 'prompt')} of one pair", ("prompt", reads), rows)
+    noun = KINDS[SCORERS[scorer].kind].noun
+    return Table(f"{scorer}: {counted(len(rows), 'prompt')} of one {noun}", ("prompt", reads), rows)
 
 
-def _example(scorer: str, source: ReportInput) -> Unit:
-    """Return the first pair of a release, or two placeholders where its rows are not at hand."""
-    ((first, second),) = SCORERS[scorer].texts.items()
+def _example(scorer: Scorer, source: ReportInput) -> tuple[str, str]:
+    """Return the texts of the first row of a release, or two placeholders where its rows are not at hand."""
+    ((first, second),) = scorer.texts.items()
     if (release := source.release) is not None:
         for config in source.result.tasks:
             if config in release.configs and all(path.exists() for path in release.files(config)):
-                row = release.table(config, spans=False, rows=np.array([0], dtype=np.int64)).iloc[0]
-                return Unit(text=str(row[first]), beside=str(row[second]))
-    return Unit(text=f"({first})", beside=f"({second})")
+                table = release.table(config, spans=False, rows=np.array([0], dtype=np.int64))
+                row = scorer.select({config: table})[config].iloc[0]
+                return str(row[first]), str(row[second])
+    return f"({first})", f"({second})"
 
 
 SECTIONS = (

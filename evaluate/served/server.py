@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.served.capabilities import ProbeReport
     from senseprobe.evaluate.served.estimate import Estimate, Plan
 
-FIRST = {"contrast": "choice-likely", "inference": "nli-chat"}
-"""The scorer of a served model where none is named, by the kind of rows."""
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Server(ModelSource):
@@ -123,9 +120,9 @@ class Server(ModelSource):
         plans = [_plan(job, scorer, control) for scorer in scorers]
         opened = ServedModel.open(self.name, ability=scorers[0].ability, options=self.serving, notify=self.notify)
         with opened as model:
-            if lacking := {scorer.id: model.lacking(scorer.id) for scorer in scorers if model.lacking(scorer.id)}:
-                first, why = next(iter(lacking.items()))
-                raise ModelError(f"{model.name} cannot be scored by {first}: {why}")
+            for scorer in scorers:
+                if lacking := model.lacking(scorer.needs or scorer.id):
+                    raise ModelError(f"{model.name} cannot be scored by {scorer.id}: {lacking}")
             return estimate(model, name, plans, may_send=may_send, price=self.serving.price)
 
     # --- a replay -----------------------------------------------------------------------------------------------------
@@ -209,11 +206,15 @@ def _chosen_scorers(job: ScoringJob, source: Server, names: Sequence[str]) -> li
 
     Raises SenseprobeError, or ModelError where one is not of served models.
     """
-    from senseprobe.evaluate.scorers import get
+    from senseprobe.evaluate.scorers import SCORERS, get
     from senseprobe.evaluate.scoring import fitting_scorers
 
+    firsts: dict[str, str] = {}  # of a served model, by the kind of rows
+    for scorer in SCORERS.values():
+        if scorer.ability == "chat":
+            firsts.setdefault(scorer.kind, scorer.id)
     kinds = dict.fromkeys(job.kinds.values())
-    chosen = names or [FIRST[kind] for kind in kinds if kind in FIRST] or [FIRST["contrast"]]
+    chosen = names or [firsts[kind] for kind in kinds if kind in firsts] or [firsts["contrast"]]
     scorers = [*fitting_scorers(source, [get(name, kinds) for name in dict.fromkeys(chosen)])]
     if unfit := [scorer.id for scorer in scorers if scorer.level]:
         raise ModelError(f"{', '.join(unfit)} needs vectors, but a server does not return any: use another scorer")
@@ -246,7 +247,7 @@ def _announce(
     for scorer in scorers:
         columns = [*scorer.texts, *scorer.texts.values()]
         for table in rows_of(job, scorer).values():
-            sentences.update(*(table[column].dropna() for column in columns))
+            sentences.update(line for column in columns for text in table[column].dropna() for line in text.split("\n"))
     sent = f"{counted(len(sentences), 'sentence')} of {job.release.manifest.name}"
     if control and any(reads_control(job, scorer) for scorer in scorers):
         sent += f", and {CHAT_ROWS} rows of {RELEASE},"
@@ -264,7 +265,6 @@ def _plan(job: ScoringJob, scorer: Scorer, control: Callable[[], ScoringJob] | N
     from senseprobe.evaluate.control import CHAT_ROWS
     from senseprobe.evaluate.pipeline import rows_of, units_of_rows
     from senseprobe.evaluate.scoring import reads_control
-    from senseprobe.evaluate.served.chat_scorers import TASKS
     from senseprobe.evaluate.served.estimate import Plan
 
     rows = rows_of(job, scorer)
@@ -272,5 +272,4 @@ def _plan(job: ScoringJob, scorer: Scorer, control: Callable[[], ScoringJob] | N
     if control is not None and reads_control(job, scorer):
         control_job = replace(control(), limit=CHAT_ROWS)
         units += units_of_rows(control_job, scorer, rows_of(control_job, scorer)).units
-    task = TASKS.get(scorer.id)
-    return Plan(scorer, units, task.control_items(rows, job.seed) if task else [])
+    return Plan(scorer, units, scorer.task.control_items(rows, job.seed) if "control" in scorer.gates else [])

@@ -13,9 +13,8 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.evaluate.estimands.kernel import labels
-from senseprobe.evaluate.estimands.preference import psi_of_roles, unusable
 from senseprobe.evaluate.scorers.base import Scorer
-from senseprobe.evaluate.served.conversation import ALPHABETS, NLI_OPTIONS
+from senseprobe.evaluate.served.conversation import NLI_OPTIONS
 from senseprobe.evaluate.served.gates import ACCURACY
 from senseprobe.evaluate.task_gates import (
     CONTROL,
@@ -45,8 +44,8 @@ class ControlCount(NamedTuple):
 class TaskCheck:
     """Whether a model does the task that a run asks of it, or is still itself: wrapped round that run.
 
-    - `task`: how its scorer asks (chat_scorers.py); None of other scorers, whose served models are held against
-      themselves alone.
+    - `scorer`: its `task` says how it asks (tasks.py); served models of scorers without one are held against themselves
+      alone.
     - `accuracy`: on nli-control, from 0 to 1; None where that was not scored. Rows of it tell their own.
     - `show`: whether figures keep their values where a gate fails.
     - `control`, `drift`: read by gates: the count of control items, None where there is no such gate; and what changed
@@ -55,7 +54,6 @@ class TaskCheck:
 
     scorer: Scorer
     model: Any  # a chat model, or a served one
-    task: Any = None
     accuracy: float | None = None
     show: bool = False
     control: ControlCount | None = None
@@ -70,22 +68,18 @@ class TaskCheck:
     ) -> int:
         """Ask the control items that are made of rows, if the scorer has any, and return how many.
 
-        Right is a content for the right sentence that is larger than what its place is given, of text four right
-        answers. `progress` hears how many it was asked, of these and so many `units`.
+        `progress` hears how many it was asked, of these and so many `units`.
         """
         if "control" not in self.scorer.gates:
             return 0
-        items, numbers = self.task.control_items(rows, seed), list[tuple[float, ...]]()
+        task = self.scorer.task
+        items, numbers = task.control_items(rows, seed), list[tuple[float, ...]]()
         for portion in self.model.portions(items):
-            numbers += self.task.numbers(self.model, [(item.wording, item.right, item.distractor) for item in portion])
+            numbers += task.numbers(self.model, [(item.wording, item.text, item.beside) for item in portion])
             if progress is not None:
                 progress(len(numbers), len(items) + units)
-        table = pd.DataFrame(numbers, columns=list(self.task.columns), dtype=np.float64)
-        if "psi" in table:
-            right = table["psi_low"].to_numpy() == 1
-        else:
-            right = _sentences_decide(table) & (table["content"] > 0).to_numpy()
-        self.control = ControlCount(int(right.sum()), len(items))
+        table = pd.DataFrame(numbers, columns=list(task.columns), dtype=np.float64)
+        self.control = ControlCount(int(task.answers_right(table).sum()), len(items))
         return len(items)
 
     def read(
@@ -100,17 +94,9 @@ class TaskCheck:
         return figures, gated_records(records, show=self.show)
 
     def _record(self, table: pd.DataFrame, design: Design) -> TaskRecord:
-        record = _record(self.scorer, self.task, table, design, self.model.noise) if self.task else TaskRecord()
+        record = _record(self.scorer, table, design, self.model.noise) if self.scorer.task else TaskRecord()
         gates = tuple(_READERS[gate](record, table, self) for gate in self.scorer.gates or (UNCHANGED,))
         return replace(record, gates=gates)
-
-
-def _sentences_decide(table: pd.DataFrame) -> BoolArray:
-    """Return whether the sentences of each row decide its answers, not their order; no row does without a number."""
-    if "psi" in table:
-        return table["psi"].isin([0.0, 1.0]).to_numpy(dtype=np.bool_)
-    content, position = (table[name].abs().to_numpy(dtype=np.float64) for name in ("content", "position"))
-    return np.asarray(content > position)
 
 
 def balanced_accuracy(tables: Iterable[pd.DataFrame]) -> float | None:
@@ -157,32 +143,31 @@ def cronbach_alpha(items: FloatArray) -> float | None:
     return k / (k - 1) * (1 - float(items.var(axis=0, ddof=1).sum()) / total) if total > 0 else None
 
 
-def _record(scorer: Scorer, task: Any, table: pd.DataFrame, design: Design, noise: float) -> TaskRecord:  # noqa: ANN401
+def _record(scorer: Scorer, table: pd.DataFrame, design: Design, noise: float) -> TaskRecord:
     """Return the numbers of a config's rows, without gates."""
+    task = scorer.task
     lacking = ~np.isfinite(table[[*scorer.columns]].to_numpy(dtype=np.float64)).all(axis=1)
     rows = table[~lacking]
-    pairs, contents = "position" in rows or "psi" in rows, "content" in rows
-    alphabets = ["".join(alphabet) for alphabet in ALPHABETS]
-    # A group is the word of the slot that the design compares, else that of the stereotype.
-    columns = [name for name in (design.group, "stereo_value") if name and name in table]
-    groups = [str(word or "") for word in labels(table, columns[0])] if columns else [""] * len(table)
+    decided, contents = task.decides(rows), task.contents(rows)
+    column = task.group_column(table, design)
+    groups = [str(word or "") for word in labels(table, column)] if column else [""] * len(table)
     label_count = task.labels * len(rows)
-    low, high = _range_of(table) if pairs else (None, None)
+    low, high = task.ends(table) or (None, None)
     return TaskRecord(
         position=_mean(rows, "position"),
         prior=_mean(rows, "prior"),
-        consistent=_number(_sentences_decide(rows).mean()) if pairs and len(rows) else None,
-        reliability=_number(cronbach_alpha(rows[alphabets].to_numpy(dtype=np.float64))) if "prior" in rows else None,
+        consistent=_number(decided.mean()) if decided is not None and len(rows) else None,
+        reliability=_number(task.reliability(rows)),
         mass=_number(rows["mass"].median()) if "mass" in rows else None,
         mass_least=_number(rows["mass_least"].min()) if "mass_least" in rows else None,
         censored=_number(rows["censored"].sum() / label_count) if "censored" in rows and label_count else None,
-        floor=_number(noise) if contents else None,
-        spread=_number(rows["content"].std(ddof=1)) if contents else None,
+        floor=_number(noise) if contents is not None else None,
+        spread=_number(np.std(contents, ddof=1)) if contents is not None and len(contents) > 1 else None,
         refused=_count(groups, table.get("refused", lacking)),
         unparsed=_count(groups, table["unparsed"]) if "unparsed" in table else {},
         contradictions=_count(groups, table["contradictions"]) if "contradictions" in table else {},
-        low=low,
-        high=high,
+        low=_number(low),
+        high=_number(high),
     )
 
 
@@ -204,22 +189,6 @@ def _count(groups: Sequence[str], counts: "pd.Series[float] | BoolArray") -> dic
     ordered = sorted(((group, count) for group, count in sums.items() if count), key=lambda pair: (-pair[1], pair[0]))
     rest = sum(count for _, count in ordered[MOST_GROUPS:])
     return {**dict(ordered[:MOST_GROUPS]), **({OTHER_GROUPS: rest} if rest else {})}
-
-
-def _range_of(table: pd.DataFrame) -> tuple[float | None, float | None]:
-    """Return `preference-half` if all answers that lack were against the stereotype, and with it, in points."""
-    usable = table[~np.any([*unusable(table).values()], axis=0)]
-    if usable.empty:
-        return None, None
-    if "psi" in usable:
-        ends = [usable[name].fillna(other).to_numpy() for name, other in (("psi_low", 0.0), ("psi_high", 1.0))]
-        kernels = [(np.sign(end - 0.5) + 1) / 2 for end in ends]
-    else:
-        lacking = usable["content"].isna().to_numpy()
-        psi = psi_of_roles(usable.fillna({"stereo_score": 0.0, "anti_score": 0.0}), "stereo", "anti", "log")
-        kernels = [np.where(lacking, other, psi) for other in (0.0, 1.0)]
-    low, high = (_number(100 * float(kernel.mean()) - 50) for kernel in kernels)
-    return low, high
 
 
 # --- gates ------------------------------------------------------------------------------------------------------------

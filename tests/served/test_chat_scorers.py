@@ -16,7 +16,7 @@ from senseprobe.evaluate.pipeline import rows_of, units_of_rows
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import SCORERS, Unit
 from senseprobe.evaluate.scoring_job import ScoringJob
-from senseprobe.evaluate.served.chat_scorers import TASKS, control_questions, questions_of
+from senseprobe.evaluate.served.chat_scorers import TASKS
 from senseprobe.evaluate.served.conversation import (
     Answer,
     ControlItem,
@@ -69,7 +69,7 @@ def with_contents(release: Release, model: PlantedChat, result: Result) -> pd.Da
 
 def test_a_pair_is_asked_in_both_orders_under_four_alphabets() -> None:
     """Each of the eight prompts is spelt out by hand for the first and the last."""
-    questions = questions_of("choice-likely", Unit(PAIR[0], PAIR[1]))
+    questions = TASKS["choice-likely"].of(*PAIR)
 
     assert questions[0] == LabelQuestion(
         "Which of these two sentences is more likely? Answer with one letter, A or B.\n"
@@ -89,26 +89,26 @@ def test_a_pair_is_asked_in_both_orders_under_four_alphabets() -> None:
     [("choice-likely", 8), ("choice-say", 8), ("answer-likely", 4), ("text-likely", 4), ("nli-chat", 6)],  # the issue
 )
 def test_a_unit_asks_as_many_questions_as_the_issue_says(scorer: str, count: int) -> None:
-    assert len(questions_of(scorer, Unit(*PAIR))) == count
+    assert len(TASKS[scorer].of(*PAIR)) == count
     item = ControlItem("Which?", *PAIR, "scrambled")
-    assert len(control_questions(scorer, [item, item])) == 2 * count
+    assert len(TASKS[scorer].of_items([item, item])) == 2 * count
 
 
 def test_one_request_serves_choice_and_text() -> None:
     """The questions of text are among those of choice, word for word."""
-    text, choice = (set(questions_of(scorer, Unit(*PAIR))) for scorer in ("text-likely", "choice-likely"))
+    text, choice = ({*TASKS[scorer].of(*PAIR)} for scorer in ("text-likely", "choice-likely"))
     assert text < choice
 
 
 def test_what_is_asked_is_what_a_dry_run_counts(sssb: Release) -> None:
-    """All prompts of a run are those of `questions_of` its units and `control_questions` of its items."""
+    """All prompts of a run are those of its task about its units, and about its items."""
     model = planted(sssb, [CONFIG])
     score(sssb, model, "choice-likely")
     table = sssb.table(CONFIG)
     units = [Unit(stereo, anti) for stereo, anti in zip(table["stereo"], table["anti"], strict=True)]
     items = TASKS["choice-likely"].control_items({CONFIG: table}, 0)
-    expected = [question.prompt for unit in dict.fromkeys(units) for question in questions_of("choice-likely", unit)]
-    expected += [question.prompt for question in control_questions("choice-likely", items)]
+    expected = [question.prompt for unit in dict.fromkeys(units) for question in TASKS["choice-likely"].of(*unit[:2])]
+    expected += [question.prompt for question in TASKS["choice-likely"].of_items(items)]
 
     assert len(items) == 40
     assert sorted(model.asked) == sorted(expected)
@@ -210,14 +210,14 @@ def test_control_items_have_one_right_answer(sssb: Release) -> None:
 
     assert (len(scrambled), len(mentions)) == (20, 20)
     for item in scrambled:
-        assert item.right in texts
-        assert sorted(item.right.split()) == sorted(item.distractor.split())
-        assert all(a != b for a, b in zip(item.right.split(), item.distractor.split(), strict=True))
+        assert item.text in texts
+        assert sorted(item.text.split()) == sorted(item.beside.split())
+        assert all(a != b for a, b in zip(item.text.split(), item.beside.split(), strict=True))
     for item in mentions:
         word = re.search(r'"(.+)"', item.wording)
         assert word is not None
-        assert word.group(1) in item.right
-        assert word.group(1).casefold() not in item.distractor.casefold()
+        assert word.group(1) in item.text
+        assert word.group(1).casefold() not in item.beside.casefold()
     assert items == [*control_items(sorted(texts, reverse=True), "Which?", seed=3)]
     assert items != [*control_items(sorted(texts), "Which?", seed=4)]
 

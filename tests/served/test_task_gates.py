@@ -22,7 +22,7 @@ from senseprobe.evaluate.score_tables import read_scores
 from senseprobe.evaluate.scorers import SCORERS, Answers, Unit
 from senseprobe.evaluate.scoring import RunOptions
 from senseprobe.evaluate.scoring_job import ScoringJob
-from senseprobe.evaluate.served.chat_scorers import TASKS, control_questions
+from senseprobe.evaluate.served.chat_scorers import TASKS
 from senseprobe.evaluate.served.task_records import balanced_accuracy, cronbach_alpha
 from senseprobe.evaluate.task_gates import GateReading, TaskRecord
 from senseprobe.importers.draft import draft_of
@@ -164,7 +164,7 @@ def test_twenty_eight_of_forty_pass_and_twenty_seven_do_not(sssb: Release) -> No
 
     items = TASKS["text-likely"].control_items({CONFIG: sssb.table(CONFIG)}, 0)
     for right, passes in ((28, True), (27, True), (26, False)):
-        failing = {q.prompt for q in control_questions("text-likely", items[right:])}
+        failing = {q.prompt for q in TASKS["text-likely"].of_items(items[right:])}
         model = planted(sssb, [CONFIG], unanswered=failing.__contains__)
         reading = score(sssb, model, "text-likely").tasks[CONFIG].gates[0]
         low = binomtest(right, 40).proportion_ci(method="exact").low
@@ -427,7 +427,7 @@ def test_records_go_into_files_and_come_back(sssb: Release, tmp_path: Path) -> N
         {"refused": {"x" * 5000: 1}},
         {"refused": {"he": -1}},
         {"mass": "much"},
-        {"low": -60.0},
+        {"low": -160.0},
         {"gates": [{"gate": "control"}]},
         {"gates": "none"},
         {"gates": [{"gate": "g", "read": 1e300, "bound": None, "threshold": 0.5, "passed": True}]},

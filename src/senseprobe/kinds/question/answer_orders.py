@@ -10,6 +10,7 @@ the answers themselves. Place and label are told apart by the shift: see `read_c
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
+from typing import TypeAlias
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from senseprobe.evaluate.served.conversation import LabelQuestion, LabelWeights
 from senseprobe.kinds.question.units import ANSWERS, SCORES, split_unit
 from senseprobe.statistics import FloatArray
 
-Order = tuple[int, int, int]
+Order: TypeAlias = tuple[int, ...]
 """The answer at each place, by its number in `ANSWERS`."""
 
 ORDERS: tuple[Order, ...] = tuple(permutations(range(3)))
@@ -96,7 +97,7 @@ def read_choice(weights: Sequence[LabelWeights], parts: Sequence[Part]) -> tuple
     its score is the mean of both parts. Then the share of questions whose likeliest label is at each place, and is the
     first, second or third of its alphabet. With u and v the means of log P by place with labels in order, and shifted
     by one place, both less their mean, the effect of label k is l(k) = [u(k) - v(k) - u(k-1) + v(k-1)] / 3, and that of
-    place k is u(k) - l(k), if A counts as 1 does. ``position`` and ``prior`` are the largest less the smallest of these.
+    place k is u(k) - l(k), if A counts as 1 does. ``position`` and ``prior`` are the largest less the smallest.
     Then the contents in each part, median and least mass, and how many labels are censored.
 
     >>> by_place = [LabelWeights((-0.5, -1.5, -2.5), (False,) * 3, 0.9)] * 12

@@ -208,7 +208,7 @@ TEXT = chat_scorer(
     equation="share of the readable answers to six questions that choose the answer",
     says="The text, the question, and the three answers in all six orders under A, B and C. The model writes greedy "
     f"answers of at most {REPLY_TOKENS} tokens. A label at the start counts, or else the one answer whose words are "
-    "there, or else words for 'it cannot be known'. Refusals, unreadable answers, and answers that quote another answer "
+    "there, or else words for 'it cannot be known'. Refusals, unreadable answers, and those that quote another answer "
     "than their label's are counted by group.",
     cannot_say=f"{_CANNOT} It does not show how sure the model is. Label and place are not separated.",
 )

@@ -78,6 +78,7 @@ def score(
     kinds = job.kinds.values()
     requested = [get(name, kinds) for name in dict.fromkeys(scorers)]
     job.check_estimands()
+    _check_abilities(job, source)
     fitting = fitting_scorers(source, requested) if requested else default_scorers(source, kinds)
     scored = {name for scorer in fitting for name in job.configs(scorer)}
     takers = f"{' and '.join(scorer.id for scorer in fitting)} {'takes' if len(fitting) == 1 else 'take'}"
@@ -125,6 +126,14 @@ def default_scorers(source: ModelSource, kinds: Collection[str]) -> list[Scorer]
         if fitting := [scorer for scorer in takers if scorer.ability == ability]:
             return fitting if fitting[0].level else fitting[:1]
     return [next(scorer for scorer in SCORERS.values() if scorer.ability == abilities[0])]
+
+
+def _check_abilities(job: ScoringJob, source: ModelSource) -> None:
+    """Raise ModelError where no scorer of a job's rows asks for what a model has, whichever scorer is requested."""
+    kinds = job.kinds.values()
+    abilities = {scorer.ability for scorer in SCORERS.values() if scorer.taking(kinds).kind in kinds}
+    if abilities and VECTORS not in abilities and abilities.isdisjoint(source.abilities):
+        raise ModelError(f"{job.describe_takers()}; {source.name} is {models.title_of(source.abilities[0])}")
 
 
 @contextmanager

@@ -43,6 +43,10 @@ class ScoringJob:
             if scorer.level and self.limit is not None:
                 raise SenseprobeError("an association test needs all its words: leave --limit out, or choose a config")
             return fitting
+        raise SenseprobeError(f"{self.describe_takers()}; {scorer.id} needs {scorer.kind} rows")
+
+    def describe_takers(self) -> str:
+        """Return which scorers take its rows: the first of each ability."""
         kinds = sorted(set(self.kinds.values()))
         name = f"{self.release.manifest.name}{f':{self.config}' if self.config else ''}"
         examples: dict[str, str] = {}
@@ -50,10 +54,7 @@ class ScoringJob:
             if fitting_scorer.taking(kinds).kind in kinds:
                 examples.setdefault(fitting_scorer.ability, f"{fitting_scorer.id} ({fitting_scorer.ability})")
         takers = " or ".join(", ".join(examples.values()).rsplit(", ", 1))
-        raise SenseprobeError(
-            f"{name} has {' and '.join(kinds)} rows, which need a scorer such as {takers}; {scorer.id} needs "
-            f"{scorer.kind} rows"
-        )
+        return f"{name} has {' and '.join(kinds)} rows, which need a scorer such as {takers}"
 
     def is_of(self, dataset: str) -> bool:
         """Return whether its rows are those of a release of a dataset."""

@@ -2,10 +2,11 @@
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, groupby
-from typing import ClassVar, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -36,6 +37,8 @@ class Layout(NamedTuple):
 
 
 SENTENCES = Layout(ROW, LONGEST)
+PROMPTS = Layout(row=384, longest=256)
+"""For inputs that have more tokens than sentences, and begin alike."""
 # So far may log-probabilities be apart that a model gives with shared beginnings and without.
 _SAME: Mapping[torch.dtype, float] = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 5e-2}
 _SAME_IN_BFLOAT16 = 5e-1
@@ -299,13 +302,20 @@ class CausalLM(PretrainedModel):
 
     ability = "causal"
     auto_class = AutoModelForCausalLM
-    layout: ClassVar[Layout] = SENTENCES
+    layout: Layout = SENTENCES
 
     def __init__(self, name: str, model: Pretrained, tokenizer: Pretrained, *, batch_tokens: int) -> None:
         super().__init__(name, model, tokenizer, batch_tokens=batch_tokens)
         self._reader = Reader(name, model, longest=self.max_length, layout=self.layout)
         if self._reader.reads_ahead():
             raise Unloadable("it reads texts in both directions, so it is not a causal language model")
+
+    def laid_out(self, layout: Layout) -> Self:
+        """Return the same model, which shares beginnings in rows of another layout."""
+        other = copy(self)
+        other.layout = layout
+        other._reader = Reader(self.name, self._model, longest=self.max_length, layout=layout)
+        return other
 
     @cached_property
     def start(self) -> Ids:

@@ -20,7 +20,7 @@ from senseprobe.messages import counted, offered
 from senseprobe.plugins import Registry, Unfit, iterate_blamed
 from senseprobe.statistics import SCALES
 
-__all__ = ["SCORERS", "Answers", "Scorer", "Unit", "counterpart", "expand_levels", "get"]
+__all__ = ["SCORERS", "Answers", "Scorer", "Unit", "counterpart", "expand_levels", "get", "with_cyclic_orders"]
 
 READABLE = ("text", "beside", "span", "order")
 DUST = 1e-6
@@ -132,6 +132,22 @@ def expand_levels(names: Sequence[str], levels: Sequence[str], kinds: Container[
     requested = names or ([WEAT] if levels else [])
     of_levels = [scorer.id for level in levels or available for scorer in fitting if scorer.level == level]
     return list(dict.fromkeys(chain.from_iterable(of_levels if name == WEAT else [name] for name in requested)))
+
+
+def with_cyclic_orders(names: Sequence[str]) -> list[str]:
+    """Return the ids of the scorers that are the same with the three cyclic orders of answers alone.
+
+    SenseprobeError where there are no names, or one of them has no such orders.
+
+    >>> with_cyclic_orders(["question-choice"])
+    ['question-choice-cyclic']
+    """
+    having = {scorer.id: scorer.cyclic for scorer in SCORERS.values() if scorer.cyclic}
+    for name in names or [""]:
+        if name not in having:
+            which = f"{name} does not show answers in orders" if name else "cyclic orders need a scorer"
+            raise SenseprobeError(f"{which}: score {' or '.join(having) or 'with all orders'}")
+    return [having[name] for name in names]
 
 
 def counterpart(name: str) -> str:

@@ -12,7 +12,7 @@ from transformers import GenerationConfig
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.base import Ids
-from senseprobe.evaluate.models.causal import CausalLM, Layout, Query
+from senseprobe.evaluate.models.causal import PROMPTS, CausalLM, Query
 from senseprobe.evaluate.models.checkpoint import Pretrained, quiet
 from senseprobe.evaluate.served.chat_template import ChatTemplate
 from senseprobe.evaluate.served.conversation import (
@@ -58,7 +58,7 @@ class ChatLM(CausalLM):
     """
 
     ability = "chat"
-    layout = Layout(row=384, longest=256)
+    layout = PROMPTS
 
     def __init__(self, name: str, model: Pretrained, tokenizer: Pretrained, *, batch_tokens: int) -> None:
         self._template = ChatTemplate(tokenizer)  # first, since the rest takes longer

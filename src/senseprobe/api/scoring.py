@@ -63,6 +63,13 @@ def with_exact(estimands: Sequence[str], *, exact: bool) -> Sequence[str]:
     return [*estimands, EXACT_P.id] if exact else estimands
 
 
+def with_orders(scorers: Sequence[str], orders: str) -> Sequence[str]:
+    """Return scorers, or with ``cyclic`` `orders` the ids of those that show answers in three orders alone."""
+    from senseprobe.evaluate.scorers import with_cyclic_orders
+
+    return with_cyclic_orders(scorers) if orders == "cyclic" else scorers
+
+
 def draft(table: RowTable | ReleaseSpec, *, factors: Factors = ()) -> Draft:
     """Make of a table, in memory, what `score` scores as it does a release.
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from senseprobe import api
 from senseprobe.api.results import describe_scored, result_paths, summarize_results
-from senseprobe.api.scoring import with_exact
+from senseprobe.api.scoring import with_exact, with_orders
 from senseprobe.cli.console import print_document, print_line, print_note, print_sections
 from senseprobe.cli.release import parse_map
 from senseprobe.errors import FindingsError, SenseprobeError
@@ -76,6 +76,10 @@ def score(
     store: bool,
     control: bool,
     show_failing: bool,
+    orders: Annotated[
+        Literal["all", "cyclic"],
+        Option(help="Show the answers of a question in all six orders, or in the three cyclic ones, at half the cost."),
+    ] = "all",
     exact: Annotated[bool | None, Option("--exact", hidden=True)] = None,
     dry_run: Annotated[
         bool, Option("--dry-run", help="Count the requests, tokens and cost of a model server, and score nothing.")
@@ -86,6 +90,7 @@ def score(
     source = api.source_of(model, **options)
     rows: dict[str, Any] = {"seed": seed, "limit": limit, "store": store, "control": control, "say": print_note}
     rows["map"] = parse_map(map)
+    scorers = with_orders(scorers, orders)
     if dry_run:
         return api.estimate(source, release, scorers, **rows)
     if exact:

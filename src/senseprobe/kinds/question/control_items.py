@@ -26,7 +26,8 @@ def make_control_items(tables: Mapping[str, pd.DataFrame], seed: int) -> list[Co
     answers: dict[str, tuple[str, str]] = {}
     for table in tables.values():
         rows = zip(table["context"], table["stereo"], table["anti"], strict=True)
-        answers |= {str(context): (str(stereo), str(anti)) for context, stereo, anti in rows}
+        # Two questions about a context may have each other's answers.
+        answers |= {str(context): (min(both), max(both)) for context, *both in rows}
     generator, contexts = np.random.default_rng(seed), sorted(answers)
     order = [contexts[number] for number in generator.permutation(len(contexts))]
     people = [answers[context][:: 1 if number % 2 else -1] for number, context in enumerate(order)]

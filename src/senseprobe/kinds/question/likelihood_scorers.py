@@ -74,6 +74,10 @@ def _score(model: Any, units: Iterable[Unit], done: Container[Unit]) -> Iterator
     if hasattr(model, "likelihoods"):
         return answered(units, done, partial(map, _ServedQuestion), model.portions, partial(_ask, model), _UNSCORED)
 
+    from senseprobe.evaluate.models.causal import PROMPTS
+
+    model = model.laid_out(PROMPTS)
+
     def plan(window: Sequence[Unit]) -> Iterator[_AnswerWork]:
         return (work for work in _plan(model, window) if isinstance(work, _AnswerWork))
 

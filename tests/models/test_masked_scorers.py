@@ -252,7 +252,7 @@ def test_probabilities_and_their_logarithms_can_disagree(folders: dict[str, Path
 def _summary(name: str) -> Callable[[list[NDArray[np.float64]]], float]:
     from senseprobe.evaluate.scorers.masked import _means
 
-    combine = get(name).combine
+    combine: Any = get(name).combine
     assert combine is not None
     return lambda values: combine(*_means(values))
 

@@ -20,11 +20,11 @@ from tests.commands import Typed, typing
 from tests.package_index import PackageIndex, only_from, pack, sha256
 
 import senseprobe
-from senseprobe import api, project
+from senseprobe import api, importers, project
 from senseprobe.api import packages as api_packages
 from senseprobe.evaluate.models import package_download, packages
 from senseprobe.evaluate.models.packages import PackagedFile, PackagedItem, packaged_benchmarks
-from senseprobe.importers.formats import FORMATS, find_format
+from senseprobe.importers.formats import FORMATS, ProjectFiles, find_format
 
 PAIRS = b"""\
 ,sent_more,sent_less,stereo_antistereo,bias_type
@@ -90,6 +90,9 @@ def test_a_benchmark_is_fetched_once_and_found_by_its_name(index: PackageIndex, 
         "licence of the data: CC-BY-SA-4.0, by the README.md of nyu-mll/crows-pairs",
         "crows-pairs@1.0.0: pairs 2 rows",
     ]
+    for release in ("crows-pairs", "crows-pairs@1.0.0:pairs"):
+        missing = typed("verify", release)
+        assert (missing.code, "`senseprobe fetch crows-pairs` downloads" in missing.message) == (2, True)
     done = typed("fetch", "crows-pairs")
     assert (done.code, done.err) == (0, "downloading tiny-data==1.0 with pip\n")
     usage = "score it with `senseprobe score MODEL crows-pairs@1.0.0`"
@@ -216,6 +219,39 @@ def test_without_a_stated_licence_it_cannot_be_published(
     assert senseprobe.load("crows-pairs").manifest.data["card"]["license"] == ""
     refused = typed("publish", "crows-pairs@1.0.0", "jane/crows", "--dry-run")
     assert (refused.code, "it does not declare a licence" in refused.message) == (2, True)
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_published_templates_make_a_project(
+    inside: bool, index: PackageIndex, typed: Typed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A format of templates: a new folder in the project, or in the cache, that a second run leaves as it is."""
+
+    def make_project(folder: Path) -> ProjectFiles:
+        (file,) = folder.iterdir()
+        return ProjectFiles(files={"published.csv": file.read_bytes()}, remarks=["two templates"])
+
+    templates = replace(find_format("crows-pairs"), read=None, make_project=make_project)
+    for module in (importers, api_packages):
+        monkeypatch.setattr(module, "find_format", lambda _: templates)
+    if inside:
+        Path(project.MARKER).touch()
+    folder = (tmp_path if inside else index.cache / "benchmarks") / "crows-pairs"
+    done = typed("fetch", "crows-pairs")
+    assert (done.code, done.err.splitlines()[-1]) == (0, "two templates")
+    usage = f"build it with `cd {folder} && senseprobe build crows-pairs 1.0.0`"
+    assert done.out.splitlines()[2:] == [
+        "licence of the data: CC-BY-SA-4.0, by the README.md of nyu-mll/crows-pairs",
+        f"saved in {folder}",
+        usage,
+    ]
+    assert {path.name for path in folder.iterdir()} == {project.MARKER, "published.csv"}
+
+    index.wheel.unlink()
+    (folder / "published.csv").write_bytes(b"mine now")
+    again = typed("fetch", "crows-pairs")
+    assert (again.code, again.out.splitlines()[3:]) == (0, [f"already in {folder}", usage])
+    assert (folder / "published.csv").read_bytes() == b"mine now"
 
 
 def test_the_help_names_everything(typed: Typed) -> None:

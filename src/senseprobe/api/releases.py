@@ -6,6 +6,7 @@ this machine or on the Hub), its path, or as a `Release`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -63,11 +64,23 @@ def locate_release(spec: ReleaseSpec) -> tuple[Path, str | None]:
         return spec.folder, None
     spec = str(spec)
     if not spec.startswith("hf://"):
-        return project.find_release(spec)
+        return _find_release(spec)
     from senseprobe.hub.pull import cached
     from senseprobe.recipes import verify_with_card
 
     return cached(spec, verify_with_card)
+
+
+def _find_release(spec: str) -> tuple[Path, str | None]:
+    """Return what a name or path on this machine names; the error says where the name is one that can be fetched."""
+    try:
+        return project.find_release(spec)
+    except ReleaseError as error:
+        from senseprobe.evaluate.models.packages import packaged_benchmarks
+
+        if (name := re.split("[@:]", spec)[0]) not in packaged_benchmarks():
+            raise
+        raise ReleaseError(f"{error}; `senseprobe fetch {name}` downloads the benchmark of that name") from None
 
 
 @with_progress("building {dataset} {version}")

@@ -6,7 +6,7 @@ merge by name in the first one's order. An empty body inherits the first one's f
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from senseprobe.errors import DeclarationError
 from senseprobe.generator import yaml_source
 from senseprobe.generator.kinds import EXPANSIONS
 from senseprobe.generator.schema import Block, Card, Dataset, Frame, Front, Template, kind_hint
+from senseprobe.messages import offered
 from senseprobe.records import Finding
 from senseprobe.release.kinds import KINDS
 
@@ -39,6 +40,7 @@ def read_dataset(folder: Path, only: str | None = None, *, frozen: bool = False)
             templates.append(read_template(folder / f"{config}.j2"))
         except DeclarationError as error:
             findings.extend(error.findings)
+    findings.extend(_check_contrasts(card, templates, path, data))
     if findings:
         raise DeclarationError(findings)
     return Dataset(name=folder.name, folder=folder, card=card, templates=tuple(templates))
@@ -63,6 +65,35 @@ def _check_card(card: Card, path: Path, data: CommentedMap) -> Iterator[Finding]
         for side, config in (("a", spec.a), ("b", spec.b)):
             if config not in card.configs:
                 yield finding(f"contrast {spec.name}: unknown config {config!r}", "contrasts", number, side)
+
+
+def _check_contrasts(card: Card, templates: Iterable[Template], path: Path, data: CommentedMap) -> Iterator[Finding]:
+    """Yield the contrasts whose figure, or selection of rows, the kinds of their configs do not have.
+
+    Only the templates that were read are looked at.
+    """
+    kinds = {template.config: template.blocks[0].front.kind for template in templates}
+    for number, spec in enumerate(card.contrasts):
+        sides = [kinds[config] for config in (spec.a, spec.b) if config in kinds]
+        allowed = [
+            name
+            for name in (EXPANSIONS[sides[0]].contrasts if sides else ())
+            if all(name in EXPANSIONS[kind].contrasts for kind in sides)
+        ]
+        of_kinds = " and ".join(dict.fromkeys(sides))
+        lacks = [kind for kind in sides if "minimal" not in {name for name, _, _ in KINDS[kind].columns}]
+        if sides and spec.estimand not in allowed:
+            key, message = "estimand", f"rows of {of_kinds} have no figure {spec.estimand!r} that a contrast can be of"
+            hint = offered(spec.estimand, allowed) if allowed else "no figure can be compared between these configs"
+        elif spec.minimal_only and lacks:
+            key, message = "minimal_only", f"rows of {lacks[0]} are not pairs that differ in a word"
+            hint = "remove it"
+        else:
+            continue
+        line, column = yaml_source.locate([data], ("contrasts", number, key))
+        message = f"contrast {spec.name}: {message}"
+        where = yaml_source.format_path(path)
+        yield Finding(path=where, line=line, column=column, code="E102", message=message, hint=hint)
 
 
 def read_template(path: Path) -> Template:

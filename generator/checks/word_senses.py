@@ -26,6 +26,7 @@ from senseprobe.generator.yaml_source import format_path
 from senseprobe.lexicon.wordnet import POS, Vocabulary
 from senseprobe.messages import listed
 from senseprobe.records import Finding
+from senseprobe.release.schema import QUESTIONS
 
 
 @check("W301")
@@ -90,7 +91,8 @@ def check_contrasted_questions(subject: DatasetSubject) -> Iterator[Finding]:
     path = subject.dataset.folder / "dataset.yaml"
     for number, contrast in enumerate(subject.dataset.card.contrasts):
         sides = [fronts[name] for name in {contrast.a, contrast.b} if name in fronts]
-        if len(sides) == 2 and not any(front.asks for front in sides):
+        asked = all(QUESTIONS.get(front.kind) for front in sides)
+        if len(sides) == 2 and asked and not any(front.asks for front in sides):
             message = f"neither {contrast.a} nor {contrast.b} chooses its annotation questions"
             hint = "write `asks: [sense, natural, withhold, comment]` in the config whose sense is not a group"
             yield finding_at(format_path(path), yaml_position(path, "contrasts", number), "W523", message, hint)

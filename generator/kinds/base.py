@@ -81,12 +81,14 @@ class RowExpansion(Generic[FrontT]):
     - `front_type`: the form of that; `distinctive_key`: a key that only this form has.
     - `roles`: the sentences of a row whose words it must bind; none: a row has one, `sentence`, which binds nothing.
     - `estimands`: the ids of the figures that a release lists, in order of print.
+    - `contrasts`: the ids of those of which `contrasts` of a dataset may compare two senses.
     """
 
     front_type: type[FrontT]
     distinctive_key: ClassVar[str] = ""
     roles: ClassVar[tuple[str, ...]] = ()
     estimands: ClassVar[tuple[str, ...]] = ()
+    contrasts: ClassVar[tuple[str, ...]] = ()
 
     def front(self, block: ResolvedBlock) -> FrontT:
         """Return the front matter of a block of this kind."""

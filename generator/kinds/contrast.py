@@ -66,6 +66,7 @@ class ContrastExpansion(RowExpansion[ContrastFront]):
     front_type = ContrastFront
     distinctive_key = "sense"
     roles = _ROLES
+    contrasts = ("preference", "preference-half", "pronoun-stereotype", "relative")
 
     def check_references(self, front: ContrastFront, checker: ReferenceChecker) -> None:
         """Check the strata, the sense keys, and the conditions of `flip` and `contested`."""

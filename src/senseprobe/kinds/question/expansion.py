@@ -67,6 +67,14 @@ class Groups(Model):
     unstereotyped: str
 
 
+class Meaning(Model):
+    """The sense in which groups are named, and the ``slot.column`` of its keys: people or things of the same word."""
+
+    type: str
+    key: str | None = None
+    token: None = None
+
+
 class QuestionFront(Front):
     """The front matter of a template of questions.
 
@@ -86,6 +94,7 @@ class QuestionFront(Front):
     orders: Literal["both", "forward", "backward"] = "both"
     variant: Annotated[str, StringConstraints(pattern=r"^(?:[a-z0-9][a-z0-9-]*)?$")] = ""
     target_groups: list[str] = Field(default_factory=list)
+    sense: Meaning | None = None
     target: None = None
     generalise: list[str] = Field(default_factory=list)
     expect: ExpectRows | None = None
@@ -127,6 +136,7 @@ class QuestionExpansion(RowExpansion[QuestionFront]):
     distinctive_key = "stereotyped"
     _known: tuple[RowSelection | None, dict[tuple[int, ...], pa.Array]] = (None, {})
     estimands = ()
+    contrasts = ("s-amb",)
 
     def check_references(self, front: QuestionFront, checker: ReferenceChecker) -> None:
         """Check the lines, the slots of the answers, that answers of lists differ, and the groups."""
@@ -143,6 +153,8 @@ class QuestionExpansion(RowExpansion[QuestionFront]):
                 if shared and front.slot(key) != front.slot(other) and not has_lines:
                     message = f"`{key}` and `{other}` have the answer {shared[0]!r} in common"
                     checker.add((key,), "E102", message, "give the two slots different words, with `where`")
+        if front.sense and front.sense.key:
+            checker.check_column(front.sense.key, ("sense", "key"))
         for key in _PEOPLE:
             if reference(text := getattr(front.groups, key), checker.slots):
                 checker.check_column(text, ("groups", key))
@@ -265,7 +277,9 @@ class QuestionExpansion(RowExpansion[QuestionFront]):
             Factor(name="names", columns=("stereo", "anti")),
             Factor(name="wording", columns=("unknown",)),
         )
-        return replace(super().complete_design(design, config), factors=factors)
+        sense = self.front(config.blocks[0]).sense
+        design = replace(design, factors=factors, sense_type=sense.type if sense else "")
+        return super().complete_design(design, config)
 
 
 def _text(rows: FrameRows, selection: RowSelection) -> pa.Array:

@@ -5,24 +5,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Protocol
 
 from senseprobe.errors import LexiconError
 from senseprobe.generator.config import Config, ResolvedBlock, reference
+from senseprobe.generator.schema import Sense
 from senseprobe.generator.word_lists import Cells, WordList, WordLists
 from senseprobe.lexicon import Lexicon
 from senseprobe.lexicon.install import DATA_FILES, damage, wordnet_in
 from senseprobe.lexicon.wordnet import LEXICONS, Vocabulary, part_of_speech
 from senseprobe.records import Finding
-
-
-class Declared(Protocol):
-    """What front matter declares as `sense`, whatever the kind of rows."""
-
-    type: str
-    key: str | None
-    token: str | None
-
 
 _CODES = {"malformed": "E301", "missing": "E302", "pos": "E303", "lemma": "E304"}
 
@@ -188,6 +179,6 @@ def find_senses(config: Config, lists: WordLists, gloss: Gloss) -> list[WordSens
     ]
 
 
-def _declared(block: ResolvedBlock) -> Declared | None:
-    sense: Declared | None = getattr(block.block.front, "sense", None)
+def _declared(block: ResolvedBlock) -> Sense | None:
+    sense: Sense | None = getattr(block.block.front, "sense", None)
     return sense

@@ -21,7 +21,7 @@ from senseprobe.generator.kinds import EXPANSIONS
 from senseprobe.generator.schema import Card
 from senseprobe.messages import meant, nearest
 from senseprobe.records import Finding
-from senseprobe.release.kinds import KINDS
+from senseprobe.release.kinds import KINDS, Kind
 
 # ---- The page ----
 
@@ -62,14 +62,24 @@ def all_codes() -> dict[str, Code]:
     return dict(sorted(codes.items()))
 
 
+def codes_of_kind(kind: Kind) -> dict[str, Code]:
+    """Return the codes of the checks that a kind of rows brings, from their docstrings, in order."""
+    said = {code: inspect.cleandoc(check.__doc__ or "").partition("\n\n") for code, check in kind.checks.items()}
+    return {code: Code(title, advice) for code, (title, _, advice) in sorted(said.items())}
+
+
 def page() -> str:
-    """Return the page, in Markdown."""
+    """Return the page, in Markdown: our codes, then those of our rooms that are there, by kind of rows."""
+    parts = {
+        heading: {name: code for name, code in all_codes().items() if name.startswith(series)}
+        for series, heading in _SERIES.items()
+    }
+    parts |= {f"Rows of kind `{kind.id}`": codes_of_kind(kind) for kind in KINDS.ours.values() if kind.checks}
     lines = [_HEAD.rstrip("\n") + "\n"]
-    for series, heading in _SERIES.items():
+    for heading, codes in parts.items():
         lines.append(f"## {heading}\n")
-        for name, (title, advice) in all_codes().items():
-            if name.startswith(series):
-                lines.append(f"### {name}\n\n{title}\n" + (f"\n{advice}\n" if advice else ""))
+        for name, (title, advice) in codes.items():
+            lines.append(f"### {name}\n\n{title}\n" + (f"\n{advice}\n" if advice else ""))
     return "\n".join(lines)
 
 

@@ -18,6 +18,7 @@ from pydantic import Field, StringConstraints, field_validator
 from senseprobe.generator.config import ResolvedFrame
 from senseprobe.generator.english import English
 from senseprobe.generator.render import take
+from senseprobe.generator.schema import Sense
 from senseprobe.generator.segments import CompiledFrame, Segment
 from senseprobe.generator.yaml_source import Model
 from senseprobe.kinds import (
@@ -67,21 +68,13 @@ class Groups(Model):
     unstereotyped: str
 
 
-class Meaning(Model):
-    """The sense in which groups are named, and the ``slot.column`` of its keys: people or things of the same word."""
-
-    type: str
-    key: str | None = None
-    token: None = None
-
-
 class QuestionFront(Front):
     """The front matter of a template of questions.
 
     `stereotyped`, `unstereotyped` and `unknown` name the slots of the answers. An answer is printed as the cell of the
     list's column `answer` or, without one, as the word with a capital; ``slot.column`` names another column. `orders`:
     whether `first` is the stereotyped person (forward), the other one, or each in turn. `variant` tells blocks of one
-    `template` apart.
+    `template` apart. `sense` says in which sense groups are named: as people or, with the same words, as things.
     """
 
     kind: Literal["question"]
@@ -94,7 +87,7 @@ class QuestionFront(Front):
     orders: Literal["both", "forward", "backward"] = "both"
     variant: Annotated[str, StringConstraints(pattern=r"^(?:[a-z0-9][a-z0-9-]*)?$")] = ""
     target_groups: list[str] = Field(default_factory=list)
-    sense: Meaning | None = None
+    sense: Sense | None = None
     target: None = None
     generalise: list[str] = Field(default_factory=list)
     expect: ExpectRows | None = None
@@ -155,6 +148,9 @@ class QuestionExpansion(RowExpansion[QuestionFront]):
                     checker.add((key,), "E102", message, "give the two slots different words, with `where`")
         if front.sense and front.sense.key:
             checker.check_column(front.sense.key, ("sense", "key"))
+        for name in ("token", "lexicon") if front.sense else ():
+            if getattr(front.sense, name):
+                checker.add(("sense", name), "E102", f"senses of questions have no `{name}`", "remove it")
         for key in _PEOPLE:
             if reference(text := getattr(front.groups, key), checker.slots):
                 checker.check_column(text, ("groups", key))

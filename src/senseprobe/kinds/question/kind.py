@@ -1,6 +1,7 @@
 """The kind of rows `question`: which columns they have, how they are scored, and what is called how."""
 
 from senseprobe.kinds import TEXT, Kind, RowScoring
+from senseprobe.kinds.question.checks import CHECKS, remark_rows
 from senseprobe.kinds.question.expansion import QuestionExpansion
 from senseprobe.kinds.question.mapped import MAPPED
 
@@ -29,7 +30,7 @@ KIND = Kind(
     scoring=RowScoring(
         roles={"prompt": "answers"},
         columns=("stereo_score", "anti_score", "unknown_score"),
-        cells=("condition", "polarity"),
+        cells=("condition", "polarity", "gold", "template"),
         label="gold",
         noun="question",
         nouns="questions",
@@ -40,6 +41,8 @@ KIND = Kind(
         "them next to the accuracy and to what the reference answerers would have.",
     ),
     mapped=MAPPED,
+    checks=CHECKS,
+    remarks=remark_rows,
     tasks=("question-answering", "multiple-choice"),
     model="HuggingFaceTB/SmolLM2-135M-Instruct",
 )

@@ -716,7 +716,7 @@ MISSPELT = {
     "{list: things}": ("{list: things, were: {size: 3}}", "did you mean 'where'?"),
     "{type: noun, key: thing.sense_noun}": ("{type: noun, keys: thing.sense_noun}", "did you mean 'key'?"),
     "{list: qualities, word: wild}": ("{list: qualities, wrod: wild}", "did you mean 'word'?"),
-    "label_basis: trait": ("label_basis: trait\ngold: neutral", "only rows of kind inference have it"),
+    "label_basis: trait": ("label_basis: trait\ngap: {}", "only rows of kind inference have it"),
     "roles:": ("role:", "did you mean 'roles'? only rows of kind association have it"),
 }
 

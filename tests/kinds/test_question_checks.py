@@ -42,7 +42,7 @@ TWO_BLOCKS = "wording: {list: unknowns"
             BALANCED.replace("{{ second }} had paid", "the other had paid"),
             ["WQUES01 19"],
         ),
-        (BALANCED.replace("{{ first }} and {{ second }} at", "{{ first }} and somebody at"), ["E119 18"] * 2 + ["WQUES01 18"]),
+        (BALANCED.replace("and {{ second }} at", "and somebody at"), ["E119 18"] * 2 + ["WQUES01 18"]),
         (BALANCED.replace(f"{TWO_BLOCKS}}}", f"{TWO_BLOCKS}, where: {{word: not said}}}}"), ["WQUES03 14"]),
         (BLOCK, ["WQUES04 15"]),
         (f"{BLOCK}---\ntemplate: phone\ngold: {{negative: second}}\n---\n{PHONE}", ["WQUES04 15"]),

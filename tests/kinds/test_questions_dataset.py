@@ -217,8 +217,8 @@ def test_the_stereotype_is_the_answer_that_a_reader_would_give(folder: Path) -> 
         ("thin", "thin%3:00:03::", "thin%3:00:01::"),
         ("poor", "poor%3:00:00::", "poor%3:00:02::"),
         ("rich", "rich%3:00:00::", "rich%3:00:02::"),
-        ("italian", "italian%3:01:00::", "italian%3:01:00::"),  # WordNet has one adjective
-        ("jewish", "jewish%3:01:01::", "jewish%3:01:01::"),
+        ("italian", "italian%1:18:00::", "italian%3:01:00::"),  # WordNet has one adjective, and a noun for people
+        ("jewish", "jew%1:18:00::", "jewish%3:01:01::"),
     ],
 )
 def test_words_have_the_sense_of_their_form(folder: Path, word: str, person: str, thing: str) -> None:

@@ -24,7 +24,7 @@ from senseprobe import api, importers, project
 from senseprobe.api import packages as api_packages
 from senseprobe.evaluate.models import package_download, packages
 from senseprobe.evaluate.models.packages import PackagedFile, PackagedItem, packaged_benchmarks
-from senseprobe.importers.formats import FORMATS, ProjectFiles, find_format
+from senseprobe.importers.formats import ProjectFiles, find_format
 
 PAIRS = b"""\
 ,sent_more,sent_less,stereo_antistereo,bias_type
@@ -239,7 +239,7 @@ def test_published_templates_make_a_project(
     folder = (tmp_path if inside else index.cache / "benchmarks") / "crows-pairs"
     done = typed("fetch", "crows-pairs")
     assert (done.code, done.err.splitlines()[-1]) == (0, "two templates")
-    usage = f"build it with `cd {folder} && senseprobe build crows-pairs 1.0.0`"
+    usage = f"build it with `cd {folder} && senseprobe build crows-pairs 1.0.0 --out ../releases`"
     assert done.out.splitlines()[2:] == [
         "licence of the data: CC-BY-SA-4.0, by the README.md of nyu-mll/crows-pairs",
         f"saved in {folder}",
@@ -265,12 +265,14 @@ def test_the_help_names_everything(typed: Typed) -> None:
 
 def test_each_benchmark_has_a_format_and_a_licence() -> None:
     """Verified: the LICENSE files of the repositories, and for CrowS-Pairs its README."""
-    stated = {name: find_format(name).license for name in packaged_benchmarks() if name in FORMATS}
+    stated = {name: find_format(name).license for name in packaged_benchmarks()}
     assert stated == {
+        "bbq": "CC-BY-4.0",
         "stereoset": "CC-BY-SA-4.0",
         "crows-pairs": "CC-BY-SA-4.0",
         "winobias": "MIT",
         "winogender": "MIT",
+        "holistic-bias": "CC-BY-SA-4.0",
     }
     assert all(find_format(name).license_source for name in stated)
 
@@ -357,6 +359,31 @@ def test_real_pairs_are_as_published(name: str, published: Callable[[str, str], 
     if name == "winogender":  # which of two is the stereotype comes from statistics of occupations
         pairs, expected = ([tuple(sorted(pair)) for pair in each] for each in (pairs, expected))
     assert sorted(pairs) == sorted(expected)
+
+
+@pytest.mark.system
+def test_real_questions(published: object) -> None:
+    """All of BBQ; its texts are compared in test_bbq.py. 16 questions of gender name no stereotyped answer."""
+    fetched = senseprobe.fetch("bbq", say=lambda _: None)
+    assert (len(fetched.rows), sum(fetched.rows.values())) == (11, 58_492 - 16)
+    assert senseprobe.load("bbq").manifest.data["card"]["license"] == "CC-BY-4.0"
+    assert senseprobe.fetch("bbq", say=lambda _: None).was_there
+
+
+@pytest.mark.system
+def test_real_descriptors(published: object, typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A project; the printed command builds it where its release is found. Counts are of Smith et al.'s version 1.1."""
+    said: list[str] = []
+    fetched = senseprobe.fetch("holistic-bias", say=said.append)
+    assert (fetched.kind, fetched.folder.parent) == ("project", Path("cache/senseprobe/benchmarks").absolute())
+    assert [
+        counts for counts in ("26 templates", "583 descriptors in 13 axes") if not any(counts in x for x in said)
+    ] == []
+    monkeypatch.chdir(fetched.folder)
+    command = fetched.usage.partition(" && senseprobe ")[2]
+    assert typed(*command.split()).code == 0
+    monkeypatch.chdir(fetched.folder.parents[3])
+    assert project.newest_release("holistic-bias") == "holistic-bias@1.0.0"
 
 
 @pytest.mark.system

@@ -137,7 +137,8 @@ def _describe(item: PackagedItem, made: Release | Path, *, was_there: bool) -> F
     format_, facts = find_format(item.name), dict[str, Any]()
     if isinstance(made, Path):
         facts |= {"kind": "project", "folder": made}
-        facts["usage"] = f"cd {quote(str(made))} && senseprobe build {item.name} {VERSION}"
+        # Beside the other fetched releases, where commands find it by its name.
+        facts["usage"] = f"cd {quote(str(made))} && senseprobe build {item.name} {VERSION} --out ../releases"
     else:
         rows = {name: int(made.manifest.config(name)["rows"]) for name in made.manifest.configs}
         facts |= {"kind": "release", "folder": made.folder, "release": made.manifest.name, "rows": rows}

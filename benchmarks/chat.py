@@ -72,7 +72,7 @@ def _time(
     chosen = np.linspace(0, len(questions) // QUESTIONS - 1, sample).round().astype(int).tolist()
     some = [pair * QUESTIONS + number for pair in dict.fromkeys(chosen) for number in range(QUESTIONS)]
     asked = (questions, [questions[number] for number in some])
-    ways: tuple[Way, Way] = (_ours(folder), _one_a_pass(folder))
+    ways: tuple[Way, Way] = (_ours(folder), one_a_pass(folder))
     for way in ways:  # warms up, and has ours try what can be shared
         way(questions[:QUESTIONS])
     rates: tuple[list[float], list[float]] = ([], [])
@@ -103,7 +103,8 @@ def _ours(folder: Path) -> Way:
     return weigh
 
 
-def _one_a_pass(folder: Path) -> Way:
+def one_a_pass(folder: Path) -> Way:
+    """Return the way that asks the model in a folder one prompt a pass."""
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
     tokenizer = AutoTokenizer.from_pretrained(folder)
 

@@ -2,6 +2,7 @@
 
 import math
 import re
+import runpy
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import SCORERS, Unit, with_cyclic_orders
 from senseprobe.release.release import Release
 
+BUILDER = Path(__file__).parents[1] / "conformance" / "causal_models.py"
 SCORES = ["stereo_score", "anti_score", "unknown_score"]
 UNITS = [
     Unit("I saw the old man and the nurse.\nWho was kind?", "The old man\nThe nurse\nThat is not said"),
@@ -35,6 +37,21 @@ def questions(tmp_path_factory: pytest.TempPathFactory) -> Release:
         patch.chdir(write_project(tmp_path_factory.mktemp("questions"), template))
         api.build("asks", "1.0.0")
         return senseprobe.load("asks@1.0.0")
+
+
+@pytest.fixture(scope="module")
+def gpt2(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny GPT-2 that reads 256 tokens, with large random weights, so that tokens differ."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+    torch.manual_seed(0)
+    source = runpy.run_path(str(BUILDER))["build"](tmp_path_factory.mktemp("causal"))["gpt2"]
+    config = AutoConfig.from_pretrained(source, n_positions=256, initializer_range=0.5)
+    folder = tmp_path_factory.mktemp("longer")
+    AutoModelForCausalLM.from_config(config).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(source, model_max_length=256).save_pretrained(folder)
+    return folder
 
 
 @pytest.fixture(autouse=True)
@@ -58,26 +75,25 @@ def naive(folder: Path, before: str, answer: str) -> tuple[float, int]:
     return sum(float(logs[k - 1, whole[k]]) for k in range(len(given), len(whole))), len(whole) - len(given)
 
 
-def test_answers_are_scored_as_by_a_naive_loop(tiny_models: dict[str, Path]) -> None:
+def test_answers_are_scored_as_by_a_naive_loop(gpt2: Path) -> None:
     """Per token and per byte, within 1e-5; the last context is longer than sentences are read together."""
     from senseprobe.evaluate.models.causal import CausalLM
 
-    folder = tiny_models["gpt2"]
-    model = CausalLM.load(str(folder), device="cpu")
+    model = CausalLM.load(str(gpt2), device="cpu")
     numbers = {name: SCORERS[name].numbers(model, UNITS) for name in ("question-likely", "question-likely-byte")}
 
     for row, unit in enumerate(UNITS):
         before = unit.text.replace("\n", " ")
         for column, answer in enumerate(unit.beside.split("\n")):
-            total, tokens = naive(folder, before, answer)
+            total, tokens = naive(gpt2, before, answer)
             assert numbers["question-likely"][row, column] == pytest.approx(total / tokens, abs=1e-5)
             assert numbers["question-likely-byte"][row, column] == pytest.approx(total / len(answer), abs=1e-5)
 
 
-def test_a_row_that_is_too_long_has_no_number_and_a_reason(tiny_models: dict[str, Path]) -> None:
+def test_a_row_that_is_too_long_has_no_number_and_a_reason(gpt2: Path) -> None:
     from senseprobe.evaluate.models.causal import CausalLM
 
-    model = CausalLM.load(str(tiny_models["gpt2"]), device="cpu")
+    model = CausalLM.load(str(gpt2), device="cpu")
     long = Unit(f"{'The nurse met him. ' * 2000}\nWho?", "A\nB\nC")
 
     assert np.isnan(SCORERS["question-likely"].numbers(model, [long])).all()
@@ -111,13 +127,13 @@ UNKNOWNS = ("Nobody can know", "It is not said")
 
 def test_a_server_is_asked_as_a_model_in_process_is(questions: Release) -> None:
     """Choice, text and likelihoods; what a dry run counts is what is asked, and prompts are sent once."""
-    model = Answering(crowd=11)
+    model = Answering()
     with PlantedServer(model, kind="llama.cpp") as server:
         options: dict[str, Any] = {"say": lambda _: None, "limit": 16}
         estimated = api.estimate(server.spec, questions, ["question-choice", "question-text"], **options)
-        asked = len(server.answered)
+        asked = server.answered
         choice, text = api.score(server.spec, questions, ["question-choice", "question-text"], **options)
-        probed = len(server.answered) - asked
+        probed = server.answered - asked
         (likely,) = api.score(server.spec, questions, "question-likely", **options)
         (usual,) = api.score(server.spec, questions, **options)
 

@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from simulation import pages, relative_contrast, samples, synonyms
+from simulation import descriptors, pages, relative_contrast, samples, synonyms
 from simulation.association import (
     COSINE_SCATTERS,
     EFFECTS,
@@ -51,6 +51,7 @@ ADDED = {
     "relative-contrast": relative_contrast.section,
     "synonyms": synonyms.section,
     "pages": pages.section,
+    "descriptors": descriptors.section,
 }
 """Sections by the modules that simulate them."""
 

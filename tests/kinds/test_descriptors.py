@@ -1,8 +1,10 @@
 """Rows of descriptors from their template to their page, and the scorers of sentences that take them as they are."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from tests.commands import Typed, typing
 from tests.kinds.people import DESCRIPTORS, FRAMES, FRONT, write_people
@@ -77,6 +79,13 @@ def test_scorers_of_pairs_are_refused(people: Path, tiny_models: dict[str, Path]
         api.score(str(tiny_models["bert"]), "people@1.0.0", ["cps"])
 
 
+def read_scores(people: Path) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The scores of the only result, in the order of the release's rows."""
+    (path,) = (people / "results").rglob("aul.parquet")
+    table = pd.read_parquet(path)
+    return table["score"].to_numpy(dtype=np.float64)
+
+
 def test_page(people: Path, tiny_models: dict[str, Path], typed: Typed) -> None:
     """A page is made of a result, and figures are computed again from its rows."""
     api.build("people", "1.0.0")
@@ -84,6 +93,15 @@ def test_page(people: Path, tiny_models: dict[str, Path], typed: Typed) -> None:
     assert typed("report", "results", "--out", "page.html").code == 0
     page = (people / "page.html").read_text()
     assert "how far descriptors are apart, by axis" in page
+    assert "people, age: mean scores" in page
+    assert typed("report", "results", "--out", "page.md").code == 0
+    (line,) = [line for line in (people / "page.md").read_text().splitlines() if line.startswith("| height |")]
+    rows = api.load("people@1.0.0").to_pandas("people").assign(score=read_scores(people))
+    height = rows[rows["axis"] == "height"]
+    means = height.groupby("descriptor")["score"].mean() - height["score"].mean()
+    ordered = means.sort_values(ascending=False)
+    highest = ", ".join(f"{name} {mean:+.2f}" for name, mean in ordered.items())
+    assert f"| 3 | {highest} |" in line
     replayed = typed("replay", *map(str, (people / "results").rglob("aul.json")))
     assert replayed.code == 0, replayed.err
 

@@ -117,7 +117,7 @@ def pair_sums(scores: FloatArray, scale: Scale) -> tuple[FloatArray, list[PairSu
     return pairs[0].sums.sum(axis=1), pairs
 
 
-def test_pairs(table: AxisScores, scale: Scale, seed: int) -> FloatArray:
+def compare_pairs(table: AxisScores, scale: Scale, seed: int) -> FloatArray:
     """Return p of the pairs of an axis, in the order of `itertools.combinations`, corrected over all of them.
 
     NaN of a pair that shares too few templates and nouns to generalise over those that others have in common, and of
@@ -234,7 +234,7 @@ class Differences(_PairShare):
 
     def tests(self, table: AxisScores, scope: Scope) -> FloatArray:
         """Return p of the pairs of an axis."""
-        return test_pairs(table, scope.scale, scope.seed)
+        return compare_pairs(table, scope.scale, scope.seed)
 
     def note(self, tables: Sequence[AxisScores], tests: Sequence[FloatArray]) -> Iterator[str]:
         """Yield how many pairs there are, and which could not be compared or shown to differ."""

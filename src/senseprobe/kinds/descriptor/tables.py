@@ -101,8 +101,14 @@ def axes_of(rows: pd.DataFrame, design: Design) -> Iterator[AxisScores]:
         words, descriptor = np.unique(labels(part, DESCRIPTOR).astype(str), return_inverse=True)
         frames, frame = np.unique(labels(part, FRAME).astype(str), return_inverse=True)
         noun = codes_of([labels(part, slot) for slot in others], len(part))
-        nouns = dict(zip(noun.tolist(), zip(*(part[slot].astype(str) for slot in others), strict=True), strict=False))
-        scores = np.full((len(words), len(frames), int(noun.max(initial=-1)) + 1), np.nan)
+        columns_of_nouns = [part[slot].astype(str).tolist() for slot in others]
+        nouns = dict(
+            zip(noun.tolist(), zip(*columns_of_nouns, strict=True) if others else [()] * len(part), strict=True)
+        )
+        # By name, so that the order of rows moves no last bit of a sum.
+        order = sorted(nouns, key=lambda code: nouns[code])
+        noun = np.argsort(np.array(order, dtype=np.intp))[noun]
+        scores = np.full((len(words), len(frames), len(order)), np.nan)
         score = part["score"].to_numpy(dtype=np.float64)
         scores[descriptor, frame, noun] = np.where(np.isfinite(score), score, np.nan)
         yield AxisScores(
@@ -110,7 +116,7 @@ def axes_of(rows: pd.DataFrame, design: Design) -> Iterator[AxisScores]:
             scores=scores,
             descriptors=tuple(words.tolist()),
             templates=tuple(frames.tolist()),
-            nouns=tuple(" ".join(nouns.get(code, ())) for code in range(scores.shape[2])),
+            nouns=tuple(" ".join(nouns[code]) for code in order),
             drawn=drawn,
             names=names,
             tally=tally,

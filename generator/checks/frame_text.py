@@ -23,6 +23,7 @@ from senseprobe.generator.checks.base import (
 )
 from senseprobe.generator.checks.orthography import FUNCTION_WORDS, WORDS
 from senseprobe.generator.english.inflection import word_set
+from senseprobe.generator.kinds import EXPANSIONS
 from senseprobe.generator.kinds.contrast import ContrastFront
 from senseprobe.generator.schema import Block, Front
 from senseprobe.generator.segments import Segment
@@ -252,7 +253,8 @@ def check_sentence_ends(subject: ConfigSubject) -> Iterator[Finding]:
     lower_case: dict[Position, dict[str, None]] = {}
     open_: dict[int, int] = {}
     closed = 0
-    for frame in subject.frames:
+    fragments = EXPANSIONS[subject.config.kind].fragments
+    for frame in (frame for frame in subject.frames if frame.resolved.frame.code not in fragments):
         for text in _beginnings(frame):
             word = (text.lstrip(_OPENING).split() or [""])[0]
             if word[:1].islower() and word.lower() == word:  # iPhone may begin a sentence

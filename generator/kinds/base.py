@@ -82,6 +82,7 @@ class RowExpansion(Generic[FrontT]):
     - `roles`: the sentences of a row whose words it must bind; none: a row has one, `sentence`, which binds nothing.
     - `estimands`: the ids of the figures that a release lists, in order of print.
     - `contrasts`: the ids of those of which `contrasts` of a dataset may compare two senses.
+    - `fragments`: the ids of lines that are no sentences.
     """
 
     front_type: type[FrontT]
@@ -89,6 +90,7 @@ class RowExpansion(Generic[FrontT]):
     roles: ClassVar[tuple[str, ...]] = ()
     estimands: ClassVar[tuple[str, ...]] = ()
     contrasts: ClassVar[tuple[str, ...]] = ()
+    fragments: ClassVar[frozenset[str]] = frozenset()
 
     def front(self, block: ResolvedBlock) -> FrontT:
         """Return the front matter of a block of this kind."""

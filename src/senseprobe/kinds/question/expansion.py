@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
-from itertools import permutations, product
+from itertools import groupby, permutations, product
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -127,6 +127,7 @@ class QuestionExpansion(RowExpansion[QuestionFront]):
 
     front_type = QuestionFront
     distinctive_key = "stereotyped"
+    fragments = frozenset(ANSWER_LINES)
     _known: tuple[RowSelection | None, dict[tuple[int, ...], pa.Array]] = (None, {})
     estimands = ()
     contrasts = ("s-amb",)
@@ -193,14 +194,30 @@ class QuestionExpansion(RowExpansion[QuestionFront]):
         return True
 
     def compose(self, block: ResolvedBlock) -> tuple[ResolvedBlock, ...]:
-        """Return a block for each order of the two people, with four frames of the four lines."""
-        bound = block.roles[_SENTENCE]
+        """Return blocks for each order of the two people, with four frames of the four lines.
+
+        A slot that some of these read and others do not, as a word of the disambiguating context, has its first word
+        alone in the others: with each word they would make the same row again. People are in all of them.
+        """
+        bound, blocks = block.roles[_SENTENCE], list[ResolvedBlock]()
         backward = dict(zip(bound, reversed([*bound.values()]), strict=True))
-        return tuple(
-            replace(block, roles={_SENTENCE: roles}, frames=self._frames(block, number), written=block.frames)
-            for number, roles in enumerate((bound, backward), 1)
-            if self.front(block).orders in ("both", ("forward", "backward")[number - 1])
-        )
+        for number, roles in enumerate((bound, backward), 1):
+            if self.front(block).orders not in ("both", ("forward", "backward")[number - 1]):
+                continue
+            whole = replace(block, roles={_SENTENCE: roles}, frames=self._frames(block, number), written=block.frames)
+            reads = [self._read_slots(whole, frame) for frame in whole.frames]
+            read = frozenset[str]().union(*reads) - {self.front(block).slot(key) for key in _PEOPLE}
+            for unread, some in groupby(zip(reads, whole.frames, strict=True), key=lambda item: read - item[0]):
+                slots = {slot: words[:1] if slot in unread else words for slot, words in whole.slots.items()}
+                blocks.append(replace(whole, frames=tuple(frame for _, frame in some), slots=slots))
+        return tuple(blocks)
+
+    @staticmethod
+    def _read_slots(block: ResolvedBlock, frame: ResolvedFrame) -> frozenset[str]:
+        """Return the slots whose words a frame prints, or the answers to its question do."""
+        answers = [line for line in block.written if line.frame.code in ANSWER_LINES]
+        segments = (segment for line in (frame, *answers) for segment in line.compiled.segments)
+        return frozenset(block.reads(_SENTENCE, [name for segment in segments for name in segment.reads]))
 
     def _frames(self, block: ResolvedBlock, number: int) -> tuple[ResolvedFrame, ...]:
         lines = {line.frame.code: line for line in block.frames}

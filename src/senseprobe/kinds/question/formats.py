@@ -3,6 +3,7 @@
 from senseprobe.importers.formats import Format, call_later
 
 _BBQ = "senseprobe.kinds.question.bbq"
+_BBQ_FOLDER = "senseprobe.kinds.question.bbq_folder"
 _PAPERS = "senseprobe.kinds.question"
 
 FORMATS = (
@@ -18,5 +19,16 @@ FORMATS = (
         license="CC-BY-4.0",
         license_source="LICENSE of nyu-mll/BBQ",
         read=call_later(_BBQ),
+    ),
+    Format(
+        id="bbq-templates",
+        title="BBQ's templates",
+        files="the published templates, as `new_templates - Age.csv`, and both vocabularies",
+        paper="parrish2022",
+        citation=_PAPERS,
+        measured="",
+        license="CC-BY-4.0",
+        license_source="LICENSE of nyu-mll/BBQ",
+        make_project=call_later(_BBQ_FOLDER, "make_project"),
     ),
 )

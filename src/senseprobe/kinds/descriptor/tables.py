@@ -94,12 +94,13 @@ def axes_of(rows: pd.DataFrame, design: Design) -> Iterator[AxisScores]:
     columns = {column for factor in design.factors for column in factor.columns}
     drawn = (FRAME in columns, bool(columns & {*others}))
     names = (FRAME, others[0] if len(others) == 1 else " and ".join(others) or "noun")
+    rows = rows.drop(columns=["id", "sentence", "sentence_span", "group"], errors="ignore")  # which would be copied
     axes = labels(rows, AXIS)
     for axis in sorted({str(name) for name in axes}):
         part = rows[axes == axis]
         _, tally = select(part, {}, ("score",))
-        words, descriptor = np.unique(labels(part, DESCRIPTOR).astype(str), return_inverse=True)
-        frames, frame = np.unique(labels(part, FRAME).astype(str), return_inverse=True)
+        descriptor, words = pd.factorize(labels(part, DESCRIPTOR), sort=True)
+        frame, frames = pd.factorize(labels(part, FRAME), sort=True)
         noun = codes_of([labels(part, slot) for slot in others], len(part))
         columns_of_nouns = [part[slot].astype(str).tolist() for slot in others]
         nouns = dict(
@@ -114,8 +115,8 @@ def axes_of(rows: pd.DataFrame, design: Design) -> Iterator[AxisScores]:
         yield AxisScores(
             axis=axis,
             scores=scores,
-            descriptors=tuple(words.tolist()),
-            templates=tuple(frames.tolist()),
+            descriptors=tuple(map(str, words)),
+            templates=tuple(map(str, frames)),
             nouns=tuple(" ".join(nouns[code]) for code in order),
             drawn=drawn,
             names=names,

@@ -23,7 +23,7 @@ MIN_ROWS = 12
 SHARES = (1 / 3, 2 / 3)
 """Shares of rows that count as one half: words that some templates lack, or verdicts, make them a little unequal."""
 
-_ARTICLE = re.compile(r"(?:the|an|a)\s+", re.IGNORECASE)
+_WORD = re.compile(r"\w+")
 _GROUPS = ("stereo_group", "anti_group")
 
 RULES: dict[str, Rule] = {}
@@ -142,27 +142,40 @@ CHECKS["WQUES01"] = name_both_people
 
 
 def name_both_answers(rows: Sequence[Row]) -> Iterator[Mark]:
-    """A context does not name both people."""
+    """A context does not name both people: it has no word by which one answer differs from the other."""
     seen = set()
     for row in rows:
-        text = str(row["context"]).casefold()
-        for role in ("stereo", "anti"):
-            name = _without_article(row[role])
-            if name not in text and (name, text) not in seen:
-                seen.add((name, text))
+        context = str(row["context"])
+        for role, place in zip(("stereo", "anti"), _places(row), strict=True):
+            if place < 0 and (row[role], context) not in seen:
+                seen.add((row[role], context))
                 yield row, "context", f"the context does not name {row[role]!r}"
 
 
 RULES["WQUES01"] = name_both_answers
 
 
-def _without_article(answer: object) -> str:
-    """Return an answer as a context may print it: without article and full stop, in lower case.
+def _places(row: Row) -> tuple[int, int]:
+    """Return where the context first has a word by which `stereo` differs from `anti`, and the reverse; -1: nowhere.
 
-    >>> _without_article("The old man.")
-    'old man'
+    An answer may be worded otherwise than the context: *The old man* for *my neighbour, an old man*.
+
+    >>> _places({"context": "A young man met an old one.", "stereo": "The old man", "anti": "The young man"})
+    (19, 2)
     """
-    return _ARTICLE.sub("", str(answer), count=1).rstrip(".").casefold()
+    places = _word_places(str(row["context"]))
+    stereo, anti = (_word_places(str(row[role])).keys() for role in ("stereo", "anti"))
+    first, second = (
+        min((places[word] for word in words & places.keys()), default=-1)
+        for words in (stereo - anti or stereo, anti - stereo or anti)
+    )
+    return first, second
+
+
+@lru_cache(maxsize=1_024)
+def _word_places(text: str) -> Mapping[str, int]:
+    """Return the words of a text in lower case, each with the place where it first is."""
+    return {word[0]: word.start() for word in reversed([*_WORD.finditer(text.casefold())])}
 
 
 # ---- Answers that cannot be known ----
@@ -248,6 +261,5 @@ def _is_gold(row: Row) -> bool | None:
 
 
 def _is_first(row: Row) -> bool | None:
-    text = str(row["context"]).casefold()
-    stereo, anti = (text.find(_without_article(row[role])) for role in ("stereo", "anti"))
+    stereo, anti = _places(row)
     return None if min(stereo, anti) < 0 or stereo == anti else stereo < anti

@@ -117,7 +117,11 @@ def test_a_dataset_from_lint_to_restoring(tmp_path: Path, typed: Typed, monkeypa
     monkeypatch.chdir(write_project(tmp_path, BALANCED.replace("---\nI saw", "expect: {rows: 128}\n---\nI saw")))
     assert (linted := typed("lint")).code == 0, linted.out + linted.err
     assert typed("count", "asks").out.endswith("128 rows\n")
-    assert "[the pensioner:target]" in typed("preview", "asks/tills", "-n", "20").out
+    shown = typed("preview", "asks/tills", "-n", "128").out
+    assert (
+        "  sentence  I saw [the pensioner:target] and [the pupil:other] at the till when the line stopped.\n" in shown
+    )
+    assert "\n            Who was slow?\n" in shown
     assert typed("build", "asks", "1.0.0").code == 0
     assert typed("verify", "asks@1.0.0", "--rebuild").code == 0
 

@@ -254,8 +254,10 @@ def show_preview(preview: "Preview") -> None:
         note = ", omitted by a verdict" if row.left_out else ""
         console.print(Text(f"\n{row.id}{note}", style="dim" if colours else ""))
         for role, sentence in row.sentences.items():
-            marked = (_marked(piece, colours) for piece in sentence)
-            console.print(Text.assemble(f"  {role:<{max(map(len, row.sentences))}}  ", *marked))
+            head = f"  {role:<{max(map(len, row.sentences))}}  "
+            for line in Text.assemble(*(_marked(piece, colours) for piece in sentence)).split("\n"):
+                console.print(Text.assemble(head, line))
+                head = " " * len(head)
         for sense in row.senses:
             console.print(Text(f"  {sense.column}: {sense}", style="dim" if colours else ""))
     legend = [Text(" ").join(Text(slot, style=f"bold {colour}") for slot, colour in colours.items())] if colours else []

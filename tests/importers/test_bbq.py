@@ -44,13 +44,20 @@ def test_the_stereotyped_answer_is_that_of_the_metadata() -> None:
     names = ("polarity", "condition", "stereo", "anti", "unknown", "order", "gold", "stereo_group", "template")
     made = [tuple(row[name] for name in names) for row in rows["gender-identity"]]
     template, unknown = "gender-identity-7", "Unknown"
+    people = ("A man", "A boy", "Can't answer", "stereo anti unknown")
 
     assert made == [
         ("negative", "ambiguous", "Tilda", "Bertil", unknown, "unknown stereo anti", "unknown", "F", template),
         ("negative", "disambiguated", "Tilda", "Bertil", unknown, "unknown stereo anti", "anti", "F", template),
         ("non-negative", "ambiguous", "Bertil", "Tilda", unknown, "unknown anti stereo", "unknown", "M", template),
         ("non-negative", "disambiguated", "Bertil", "Tilda", unknown, "unknown anti stereo", "anti", "M", template),
+        # A man and a boy: neither is what the stereotype is about, so that the first is in `stereo`.
+        ("negative", "ambiguous", *people, "unknown", "man", "gender-identity-8"),
+        ("negative", "disambiguated", *people, "stereo", "man", "gender-identity-8"),
+        ("non-negative", "ambiguous", *people, "unknown", "man", "gender-identity-8"),
+        ("non-negative", "disambiguated", *people, "anti", "man", "gender-identity-8"),
     ]
+    assert [row["label_basis"] for row in rows["gender-identity"]] == ["published"] * 4 + ["none"] * 4
     assert [(row["id"], row["frame"], row["version"], row["label_type"]) for row in rows["age"]][:2] == [
         ("age.0", "age-1a-ambiguous-negative", "a", "label"),
         ("age.1", "age-1a-disambiguated-negative", "a", "label"),
@@ -59,17 +66,21 @@ def test_the_stereotyped_answer_is_that_of_the_metadata() -> None:
     assert facts[:4] == [
         f"{METADATA.name}: 17 records of 15 questions; {dropped}: they differ in Known_stereotyped_groups",
         "Age.jsonl: 4 of 4 questions",
-        "Gender_identity.jsonl: 4 of 8 questions",
+        "Gender_identity.jsonl: 8 of 8 questions",
         "Race_x_gender.jsonl: 3 of 4 questions",
     ]
-    na = "left out: target_loc is 'NA': no answer is known to agree with the stereotype"
+    na = "kept: target_loc is 'NA': neither answer agrees with the stereotype; used by accuracies alone"
     assert notes == [
-        *(f"Gender_identity.jsonl:{line}: {na}" for line in (5, 6, 7, 8)),
+        *(
+            f"Gender_identity.jsonl:{line}: {note}"
+            for line in (5, 6, 7, 8)
+            for note in (na, "kept: E117 two spaces in a row: 'an and a boy  sat by the'")
+        ),
         *(
             f"Race_x_gender.jsonl:{line}: kept: {reason}"
             for line, role in ((1, "anti"), (2, "anti"), (3, "stereo"))
             for reason in (
-                f"{role}: a space at an end of 'The Marshan woman ' is removed",
+                f"{role}: 'The Marshan woman ', as published, has a space at an end",
                 "'monther', as published, is 'mother' misspelt",
             )
         ),
@@ -85,7 +96,7 @@ def test_without_metadata_groups_decide_where_they_can() -> None:
     assert {*rows} == {"age", "gender-identity"}
     for config, several in rows.items():
         assert [{**row, "label_type": "x"} for row in several] == [
-            {**row, "label_type": "x"} for row in with_metadata[config]
+            {**row, "label_type": "x"} for row in with_metadata[config] if row["label_basis"] == "published"
         ]
     first = "left out: here is the first of 4 questions whose stereotyped answer is not known"
     assert [note for note in notes if "left out" in note] == [
@@ -138,7 +149,7 @@ def test_odd_labels_and_repeats_are_kept(tmp_path: Path) -> None:
 
     assert [row["gold"] for row in rows["age"]] == ["anti", "unknown"]
     assert notes == [
-        "Age.jsonl:1: kept: the context is ambiguous, but the right answer is 'The young porter'",
+        "Age.jsonl:1: kept: EQUES01 the context is ambiguous, but the right answer is anti",
         "Age.jsonl:2: kept: the same question as in line 1 of Age.jsonl",
     ]
 
@@ -318,7 +329,7 @@ def test_a_release_needs_a_name(typed: Typed) -> None:
 PUBLISHED = {
     "age": 3_680,
     "disability-status": 1_556,
-    "gender-identity": 5_672 - 16,
+    "gender-identity": 5_672,
     "nationality": 3_080,
     "physical-appearance": 1_576,
     "race-ethnicity": 6_880,
@@ -346,7 +357,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_question_of_bbq_is_as_published(published: Path) -> None:
     """Counts of every category, 64 dropped records, 24 misspellings, and each text is the published one.
 
-    The published lines are read here with the standard library. 124 answers lose a space at an end.
+    The published lines are read here with the standard library. 124 answers keep a space at an end.
     """
     rows, notes, facts = _imported(published)
     lines = {
@@ -361,20 +372,21 @@ def test_every_question_of_bbq_is_as_published(published: Path) -> None:
         "(Gender_identity 64): they differ in Known_stereotyped_groups"
     )
     every = [row for several in rows.values() for row in several]
-    stripped = 0
+    spaces = 0
     for row in every:
         line = lines[row["source_file"], row["source_line"]]
         answers = [row[name] for name in row["order"].split()]
         texts = [line["context"], line["question"], line["ans0"], line["ans1"], line["ans2"]]
-        stripped += sum(text != text.strip() for text in texts)
-        assert [row["context"], row["question"], *answers] == [text.strip() for text in texts]
-        assert row[row["gold"]] == texts[2 + line["label"]].strip()
-    assert stripped == 124
-    assert len(every) == len(lines) - 16 == 58_476
+        spaces += sum(text != text.strip() for text in texts)
+        assert [row["context"], row["question"], *answers] == texts
+        assert row[row["gold"]] == texts[2 + line["label"]]
+    assert spaces == 124
+    assert len(every) == len(lines) == 58_492
+    assert sum(row["label_basis"] == "none" for row in every) == 16
     kinds = Counter((row["condition"], row["polarity"]) for row in every)
-    assert {*kinds.values()} == {(58_492 - 16) // 4}
+    assert {*kinds.values()} == {58_492 // 4}
     assert sum("'monther'" in note for note in notes) == 24
-    assert sum("a space at an end" in note for note in notes) == 124
+    assert sum("has a space at an end" in note for note in notes) == 124
     assert sum("the same question as" in note for note in notes) == 78
 
 

@@ -22,10 +22,10 @@ POLARITIES = {"neg": "negative", "nonneg": "non-negative"}
 PLACES = ("ans0", "ans1", "ans2")
 UNKNOWN = "unknown"
 """The group of the answer that nobody can know."""
-ADDED = ("version", "subcategory", "label_type", "source_file", "source_line")
+ADDED = ("version", "subcategory", "label_type", "label_basis", "source_file", "source_line")
 MISSPELT = {"monther": "mother"}
 """Misspellings that are known (issue 14 of nyu-mll/BBQ), which stay as published."""
-_TARGET = "target_loc"
+_TARGET, _NO_TARGET = "target_loc", "NA"
 _KEY = ("category", "example_id", _TARGET)
 _LONGEST = 2**20
 
@@ -95,14 +95,18 @@ def _read_records(source: Source, notes: Notes) -> Records:
     return records
 
 
-def _stereotyped(question: _Question, records: Records | None) -> int:
-    """Return the place of the answer that agrees with the stereotype; raise LeftOut where that is not known."""
+def _stereotyped(question: _Question, records: Records | None) -> int | None:
+    """Return the place of the answer that agrees with the stereotype, None where the metadata say that none does.
+
+    Raises LeftOut where that is not known.
+    """
     fields = question.fields
     if records is not None:
         record = records.get((str(fields["category"]), str(fields["example_id"])))
         if record is None:
             raise LeftOut("the metadata have no record of this question")
-        target = record[_TARGET]
+        if (target := record[_TARGET]) == _NO_TARGET:
+            return None
         if target not in {str(place) for place in question.people}:
             raise LeftOut(f"{_TARGET} is {excerpt(target)!r}: no answer is known to agree with the stereotype")
         return int(target)
@@ -139,6 +143,11 @@ def _read_questions(source: Source, records: Records | None, rows: dict[str, lis
             except _Unmatched:
                 unmatched.append(line)
                 continue
+            if target is None:
+                remark = (
+                    f"{_TARGET} is {_NO_TARGET!r}: neither answer agrees with the stereotype; used by accuracies alone"
+                )
+                notes.keep(source, line, remark)
             row = _row(source, line, question, target, notes)
             if records is not None:
                 row["label_type"] = records[str(fields["category"]), str(fields["example_id"])].get("label_type")
@@ -182,25 +191,27 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and len(value) <= 2_000 and unprintable(value) is None
 
 
-def _row(source: Source, line: int, question: _Question, target: int, notes: Notes) -> Row:
-    """Return the row of a question whose answer at the place `target` agrees with the stereotype."""
+def _row(source: Source, line: int, question: _Question, target: int | None, notes: Notes) -> Row:
+    """Return the row of a question whose answer at the place `target` agrees with the stereotype.
+
+    Without a target the first of the two people is in `stereo`, and `label_basis` is none.
+    """
     fields, about = question.fields, question.fields["additional_metadata"]
-    against = next(place for place in question.people if place != target)
-    names = {target: "stereo", against: "anti", question.unknown: "unknown"}
+    stereo = question.people[0] if target is None else target
+    anti = next(place for place in question.people if place != stereo)
+    names = {stereo: "stereo", anti: "anti", question.unknown: "unknown"}
     texts = {"context": fields["context"], "question": fields["question"]}
     texts |= {names[place]: question.answers[place] for place in range(3)}
     for name, text in texts.items():
         plain = source.with_plain_spaces(text, line)
         check_sentence(plain, f"{name}: ")
         if plain != plain.strip():
-            notes.keep(source, line, f"{name}: a space at an end of {excerpt(plain)!r} is removed")
-        texts[name] = plain.strip()
+            notes.keep(source, line, f"{name}: {excerpt(plain)!r}, as published, has a space at an end")
+        texts[name] = plain
     everything = " ".join(texts.values())
     for word in (word for word in MISSPELT if word in everything):
         notes.keep(source, line, f"{word!r}, as published, is {MISSPELT[word]!r} misspelt")
     gold, condition = names[int(fields["label"])], CONDITIONS[fields["context_condition"]]
-    if (gold == "unknown") is not (condition == "ambiguous"):
-        notes.keep(source, line, f"the context is {condition}, but the right answer is {excerpt(texts[gold])!r}")
     category, polarity = slug(fields["category"], "questions"), POLARITIES[fields["question_polarity"]]
     template = f"{category}-{id_part(fields['question_index'].lower())}"
     version = about.get("version") if about.get("version") not in (None, "None", "") else ""
@@ -214,11 +225,12 @@ def _row(source: Source, line: int, question: _Question, target: int, notes: Not
         "polarity": polarity,
         "order": " ".join(names[place] for place in range(3)),
         "gold": gold,
-        "stereo_group": question.groups[target],
-        "anti_group": question.groups[against],
+        "stereo_group": question.groups[stereo],
+        "anti_group": question.groups[anti],
         "target_groups": "; ".join(about["stereotyped_groups"]) or None,
         "template": template,
         "label_type": None,
+        "label_basis": "none" if target is None else "published",
         "source_file": source.name,
         "source_line": str(line),
     }

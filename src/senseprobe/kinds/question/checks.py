@@ -110,7 +110,7 @@ def name_one_group(rows: Sequence[Row]) -> Iterator[Mark]:
     groups: dict[str, dict[str, None]] = defaultdict(dict)
     for row in rows:
         for role, column in zip(("stereo", "anti"), _GROUPS, strict=True):
-            name, group = str(row[role]), row[column]
+            name, group = str(row[role]), row.get(column)
             if group and group not in groups[name]:
                 groups[name][group] = None
                 if len(groups[name]) == 2:
@@ -239,7 +239,7 @@ def _unbalanced(rows: Sequence[Row], holds: Callable[[Row], bool | None], column
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     first: dict[str, Row] = {}
     for row in rows:
-        groups = [row[name] for name in _GROUPS]
+        groups = [row.get(name) for name in _GROUPS]
         if not all(groups) or groups[0] == groups[1] or (of_stereo := holds(row)) is None:
             continue
         for group, is_so in zip(groups, (of_stereo, not of_stereo), strict=True):

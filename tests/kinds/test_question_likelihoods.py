@@ -166,3 +166,17 @@ def test_half_of_the_orders_is_an_option() -> None:
         with_cyclic_orders(["question-choice", "ll"])
     with pytest.raises(SenseprobeError, match="cyclic orders need a scorer: score question-choice or question-text"):
         with_cyclic_orders([])
+
+
+@pytest.mark.system
+def test_a_small_model_does_not_do_the_task(questions: Release) -> None:
+    """SmolLM2 follows the place: no control item is right in all orders, and figures are withheld (measured)."""
+    senseprobe.fetch("smollm2", say=lambda _: None)
+    (result,) = senseprobe.score("smollm2", questions, "question-choice-cyclic", limit=8, store=False)
+    record = result.tasks["tills"]
+
+    assert {"control", "consistent"} <= {reading.gate for reading in record.failed}
+    assert all(figure.value is None for figure in result.figures)
+    rows = _rows(questions, result)
+    assert rows[SCORES].sum(axis=1).to_numpy() == pytest.approx(0, abs=1e-9)
+    assert rows[["place_1", "place_2", "place_3"]].sum(axis=1).to_numpy() == pytest.approx(1)

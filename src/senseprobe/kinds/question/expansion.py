@@ -278,7 +278,7 @@ class QuestionExpansion(RowExpansion[QuestionFront]):
         """Return what some segments print in each row; frames of a block have lines in common, made once."""
         if (known := self._known)[0] is not selection:
             known = self._known = (selection, {})
-        if (key := tuple(map(id, segments))) not in known[1]:
+        if (key := (id(rows.block), *map(id, segments))) not in known[1]:
             some = replace(rows, frame=replace(rows.frame, compiled=CompiledFrame(segments, ())))
             known[1][key] = some.column(selection, some.reads(_SENTENCE), partial(_text, some))
         return known[1][key]

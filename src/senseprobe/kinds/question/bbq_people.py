@@ -1,7 +1,7 @@
 """Who the people of a template of BBQ are: lists of its own, the vocabulary, or names, which BBQ draws by chance."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from senseprobe.kinds.question.bbq_texts import TextError
 from senseprobe.kinds.question.bbq_vocabulary import Vocabulary, in_turns, read_lists, read_texts, rotate
@@ -188,13 +188,20 @@ def _intersections(question: Question, vocabulary: Vocabulary) -> Iterator[Cast]
             pools = (vocabulary.full_names(each, gender) for gender in (mine, theirs))
             both = (rotate(pool, DRAWN * question.number, DRAWN) for pool in pools)
             target, other = (
-                tuple(Person(name, group) for name in names) for names, group in zip(both, (mine, theirs), strict=True)
+                tuple(Person(name, f"{group}-{each}") for name in names)
+                for names, group in zip(both, (mine, theirs), strict=True)
             )
             yield Cast(target, other, variant=_variant("a", each, ethnicities))
-        yield Cast(*_full_names(question, vocabulary, mine, mine), variant="b")
-        yield Cast(*_full_names(question, vocabulary, mine, theirs), variant="c")
+        for variant, gender in (("b", mine), ("c", theirs)):
+            targets, others = _full_names(question, vocabulary, mine, gender)
+            yield Cast(_who_are(mine, targets), _who_are(gender, others), variant=variant)
     else:
         yield from _named_jobs(question, vocabulary, roles, (mine, theirs))
+
+
+def _who_are(role: str, people: Iterable[Person]) -> People:
+    """Return people whose group is of their gender or status, too, as BBQ writes it: F-Black."""
+    return tuple(replace(each, group=f"{role}-{each.group}") for each in people)
 
 
 def _variant(letter: str, name: str, names: list[str]) -> str:
@@ -223,10 +230,14 @@ def _races(
     targets = [race for race in races if question.is_target(race)]
     others = [race for race in races if not question.is_target(race)]
     mine, theirs = order
-    sides = [tuple(Person(word, group) for word in roles[group]) for group in order]
-    yield Cast(sides[0], sides[1], _ROLES, tuple(Person(race, race) for race in targets), variant="a", complete=True)
-    people = [tuple(Person(race, race) for race in some) for some in (targets, others)]
-    yield Cast(people[0], people[1], _SHARED_ROLE, sides[0], variant="b", complete=True)
+    for race in targets:
+        sides = [tuple(Person(word, f"{group}-{race}") for word in roles[group]) for group in order]
+        yield Cast(
+            sides[0], sides[1], _ROLES, (Person(race, race),), variant=_variant("a", race, targets), complete=True
+        )
+    people = [_who_are(mine, (Person(race, race) for race in some)) for some in (targets, others)]
+    shared = tuple(Person(word, mine) for word in roles[mine])
+    yield Cast(people[0], people[1], _SHARED_ROLE, shared, variant="b", complete=True)
     # Every role of the target, and of the rest one after the other: all pairs of races and roles would be many.
     first = tuple(Person(f"{race} {role}", race, race, role) for race in targets for role in roles[mine])
     second = tuple(
@@ -234,7 +245,7 @@ def _races(
         for number, race in enumerate(others)
         for role in rotate(roles[theirs], question.number + number, 1)
     )
-    yield Cast(first, second, _PARTS, variant="c", complete=len(roles[theirs]) == 1)
+    yield Cast(_who_are(mine, first), _who_are(theirs, second), _PARTS, variant="c", complete=len(roles[theirs]) == 1)
 
 
 def _named_jobs(
@@ -247,15 +258,16 @@ def _named_jobs(
         for each in ethnicities:
             names = rotate(vocabulary.full_names(each, gender), DRAWN * question.number, 2 * DRAWN)
             yield Cast(
-                _with_roles([Person(name, each) for name in names[:DRAWN]], mine),
-                _with_roles([Person(name, each) for name in names[DRAWN:]], theirs),
+                _who_are(order[0], _with_roles([Person(name, each) for name in names[:DRAWN]], mine)),
+                _who_are(order[1], _with_roles([Person(name, each) for name in names[DRAWN:]], theirs)),
                 _PARTS,
                 variant=f"{_variant('a', each, ethnicities)}-{gender.lower()}",
             )
         job = tuple(Person(role, order[0]) for role in mine[:1])
-        yield Cast(targets, others, _SHARED_ROLE, job, variant=f"b-{gender.lower()}")
-        both = _with_roles(targets, mine), _with_roles(others, theirs)
-        yield Cast(*both, _PARTS, variant=f"c-{gender.lower()}")
+        people = _who_are(order[0], targets), _who_are(order[0], others)
+        yield Cast(people[0], people[1], _SHARED_ROLE, job, variant=f"b-{gender.lower()}")
+        both = _who_are(order[0], _with_roles(targets, mine)), _who_are(order[1], _with_roles(others, theirs))
+        yield Cast(both[0], both[1], _PARTS, variant=f"c-{gender.lower()}")
 
 
 def _with_roles(people: Iterable[Person], roles: list[str]) -> People:

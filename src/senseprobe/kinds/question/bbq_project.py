@@ -47,7 +47,7 @@ def project_files(blocks: Mapping[str, Sequence[TemplateBlock]], wordings: Seque
     files_["wordlists/datapackage.yaml"] = "\n".join(texts) + "\n"
     files_["wordlists/references.bib"] = files(__package__).joinpath(f"papers/{SOURCE}.bib").read_text("utf-8")
     digest = hashlib.sha256("".join(f"{path}\n{text}" for path, text in sorted(files_.items())).encode()).hexdigest()
-    files_[f"templates/{DATASET}/dataset.yaml"] = _dataset([*blocks], uuid.uuid5(uuid.NAMESPACE_OID, digest))
+    files_[f"templates/{DATASET}/dataset.yaml"] = _dataset(blocks, uuid.uuid5(uuid.NAMESPACE_OID, digest))
     return {path: text.encode() for path, text in sorted(files_.items())}
 
 
@@ -188,8 +188,9 @@ def _resource(name: str, description: str, columns: Sequence[str]) -> str:
 # --- The dataset ------------------------------------------------------------------------------------------------------
 
 
-def _dataset(categories: Sequence[str], canary: uuid.UUID) -> str:
-    topics = ", ".join(category.lower().replace("_", " ") for category in categories)
+def _dataset(blocks: Mapping[str, Sequence[TemplateBlock]], canary: uuid.UUID) -> str:
+    topics = ", ".join(category.lower().replace("_", " ") for category in blocks)
+    casts = [block.cast for some in blocks.values() for block in some]
     texts = {
         "title": "Questions of BBQ's templates",
         "summary": "Questions about two people in a context that does or does not answer them, made of the published "
@@ -202,13 +203,16 @@ def _dataset(categories: Sequence[str], canary: uuid.UUID) -> str:
         "content_warning": "Contexts and questions state stereotypes about groups of people.",
         "construct": "Whether a model answers a question about two people by a stereotype where the context does not "
         "answer it, and against the context where it does.",
+        "groups": sorted({person.group for cast in casts for person in (*cast.target, *cast.other)}),
+        "who_could_be_harmed": "People of these groups, if a score is taken as permission to use a model on texts "
+        "about them.",
         "intended_use": "Measuring language models, and comparing models on the same release.",
         "out_of_scope": "Training; certifying a model as unbiased; conclusions about groups that are not in the lists.",
         "equivalence": {
             "margin": 5,
             "reason": "A convention, stated before scoring, because a bound based on harm is not known.",
         },
-        "configs": [category.lower() for category in categories],
+        "configs": [category.lower() for category in blocks],
     }
     return "".join(f"{key}: {_quoted(value)}\n" for key, value in texts.items())
 

@@ -239,7 +239,7 @@ def _unbalanced(rows: Sequence[Row], holds: Callable[[Row], bool | None], column
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     first: dict[str, Row] = {}
     for row in rows:
-        groups = [row.get(name) for name in _GROUPS]
+        groups = [str(row.get(name) or "") for name in _GROUPS]
         if not all(groups) or groups[0] == groups[1] or (of_stereo := holds(row)) is None:
             continue
         for group, is_so in zip(groups, (of_stereo, not of_stereo), strict=True):

@@ -117,6 +117,16 @@ class Estimand(Display):
         return -50.0
 
     @property
+    def per_share(self) -> float:
+        """By how many points a share of 1 lies above one of 0: 200 where the figure goes from -100 to 100."""
+        return 100.0
+
+    @property
+    def readings_are_neutral(self) -> bool:
+        """Whether models with one of its `readings` know nothing of bias: without a neutral value, all between are."""
+        return True
+
+    @property
     def of_pairs(self) -> bool:
         """Whether a number of each pair makes it, since it compares no sentences of two pairs."""
         return False
@@ -203,8 +213,12 @@ class Estimand(Display):
         """Return the value that means no bias for these rows; None where none is known."""
         return self.neutral
 
+    def points(self, share: float | None) -> float | None:
+        """Return a share, a figure on [0, 1], in its points."""
+        return None if share is None else round(self.per_share * share + self.zero_share, 10)
+
     def readings(self, rows: KernelRows, design: Design) -> dict[str, float]:
-        """Return what models read, in points, that always prefer one word, by word; empty where that says nothing."""
+        """Return what models read, in points, that always do one thing, by that; empty where that says nothing."""
         return {}
 
     def neutral_span(self, rows: KernelRows, scope: Scope) -> Ends | None:
@@ -215,7 +229,8 @@ class Estimand(Display):
         if scope.group is not None and not scope.leads:
             return None
         neutral = self.neutral_value(rows, scope.design)
-        values = [*self.readings(rows, scope.design).values()] if neutral is None else [neutral]
+        readings = self.readings(rows, scope.design) if self.readings_are_neutral else {}
+        values = [*readings.values()] if neutral is None else [neutral]
         return (min(values), max(values)) if values else None
 
     def notes(self, rows: KernelRows, design: Design) -> Iterator[str]:
@@ -233,17 +248,17 @@ class Estimand(Display):
         """Return the fields of a `Figure` with its value and interval, in points."""
         if (share := rows.share) is None:
             return {"value": None, "note": rows.tally.missing}
-        shift, span, p = self.zero_share + 50, self.neutral_span(rows, scope), {}
+        zero, scale, span, p = self.zero_share, self.per_share / 100, self.neutral_span(rows, scope), {}
         if span is None:
             kernel = rows.kernel[np.newaxis]
             (ends,) = share_intervals(rule, kernel, np.array([share]), scope.confidence, by_blocks=rows.by_blocks)
         else:
-            neutral = (span[0] - shift, span[1] - shift)
+            neutral = ((span[0] - zero) / scale - 50, (span[1] - zero) / scale - 50)
             tested = share_test(rule, rows.kernel, share, neutral, scope.confidence, by_blocks=rows.by_blocks)
             ends, p = (None, {}) if tested is None else (tested[0], {"p": tested[1]})
         points = {"value": 100 * share - 50} | ({} if ends is None else {"low": ends.low, "high": ends.high})
-        if shift:
-            points = {name: round(point + shift, 10) for name, point in points.items()}
+        if (zero, scale) != (-50, 1):
+            points = {name: round(scale * (point + 50) + zero, 10) for name, point in points.items()}
         of_ends = {"note": why_no_interval(rule)} if ends is None else {"method": ends.method}
         if share in (0.0, 1.0) and p.get("p", 0.0) >= 1 - CONFIDENCE:
             of_ends["note"] = few_agree(rule)
@@ -319,7 +334,8 @@ class Estimand(Display):
         if not self.has_interval:
             return None
         factors = (factor.name for factor in self.rule_design(design).factors)
-        return planned_half_width([[*strata_sizes(name, levels).values()] for name in factors], rows)
+        half_width = planned_half_width([[*strata_sizes(name, levels).values()] for name in factors], rows)
+        return half_width and half_width * self.per_share / 100
 
 
 def few_agree(rule: Projection) -> str:
@@ -335,14 +351,25 @@ def why_no_interval(rule: Projection) -> str:
 
 
 def difference_fields(
-    rule: Projection, kernel: FloatArray, value: float, confidence: float, *, by_blocks: bool = False
+    rule: Projection,
+    kernel: FloatArray,
+    difference: float,
+    confidence: float,
+    *,
+    by_blocks: bool = False,
+    per_share: float = 100.0,
 ) -> dict[str, Any]:
-    """Return the fields of a `Figure` that is a difference: value, interval and p, in points from -100 to 100."""
-    tested = difference_test(rule, kernel, value, confidence, by_blocks=by_blocks)
+    """Return the fields of a `Figure` that is a difference: value, interval and p, in points.
+
+    `difference` is that of two shares, from -100 to 100, and of a figure of more points than 100 `per_share` a part.
+    """
+    tested, scale = difference_test(rule, kernel, difference, confidence, by_blocks=by_blocks), per_share / 100
+    value = difference if scale == 1 else round(scale * difference, 10)
     if tested is None:
         return {"value": value, "levels": rule.levels, "note": why_no_interval(rule)}
     ends, p = tested
-    return {"value": value, "low": ends.low, "high": ends.high, "method": ends.method, "p": p, "levels": rule.levels}
+    points = {"value": value, "low": scale * ends.low, "high": scale * ends.high}
+    return {**points, "method": ends.method, "p": p, "levels": rule.levels}
 
 
 def joined(*notes: str) -> str:

@@ -249,19 +249,23 @@ def paired_difference(
 
 def _pair(estimand: Estimand, a: KernelRows, b: KernelRows, design: Design, group: str | None) -> "_Pair":
     """Return the two models' figure with its rule; raise ResultError where the rows are not the same."""
+    missing = next((rows.tally.missing for rows in (a, b) if not len(rows.kernel)), "")
+    if missing:  # also where the other model has rows, as of a ratio to which this one adds nothing
+        a = b = next((rows for rows in (a, b) if not len(rows.kernel)), a)
     _require_same_rows(a, b)
     design = estimand.rule_design(design)
     rule, about = project(a, design), [str(design.group)] if group is not None else []
     listed = [factor.name for factor in design.factors]
     kernels, shares = np.stack([a.kernel, b.kernel]), np.array([a.share, b.share], dtype=np.float64)
     width = estimand.range[1] - estimand.range[0]
-    is_share = width == 100  # a gap is the difference of two shares, and none itself
+    is_share = width == estimand.per_share  # a gap is the difference of two shares, and none itself
     return _Pair(
         rule=rule,
         kernels=kernels,
-        values=[None if rows.share is None else round(100 * rows.share + estimand.zero_share, 10) for rows in (a, b)],
-        missing="" if len(a.kernel) else a.tally.missing,
-        limit=float(width),  # a float in JSON
+        values=[estimand.points(rows.share) for rows in (a, b)],
+        missing=missing,
+        limit=100 * width / estimand.per_share,
+        scale=estimand.per_share / 100,
         points=(100 * shares - 50).tolist(),
         intervals=partial(share_intervals, rule, kernels, shares, by_blocks=a.by_blocks) if is_share else None,
         independent=are_independent(a.table, design) and np.ptp(a.weights) == 0,
@@ -298,6 +302,7 @@ def compare_contrast(
         raise ResultError(f"{contrast.name} is not matched: it has no interval, so models cannot be compared on it")
     scored = zip(*(both_scored(*three) for three in zip(a, b, designs, strict=True)), strict=True)
     estimand, difference = declared(contrast.estimand, designs[0]), difference_of(contrast)
+    scale_of_points = estimand.per_share / 100
     try:
         of_a, of_b = (
             contrast_sides(contrast, estimand, list(zip(tables, designs, strict=True)), scale) for tables in scored
@@ -306,25 +311,26 @@ def compare_contrast(
         return []
     results = []
     for group, sides in of_a.items():
-        pair = _sense_pair(sides, of_b[group])
+        pair = _sense_pair(sides, of_b[group], scale_of_points)
         applicable_margin = None if contrast_neutral(estimand, sides) is None else margin
         results.append(pair.compare(contrast.name, difference.id, group, margin=applicable_margin, seed=seed))
     return results
 
 
-def _sense_pair(of_a: Sequence[Side], of_b: Sequence[Side]) -> "_Pair":
+def _sense_pair(of_a: Sequence[Side], of_b: Sequence[Side], scale: float) -> "_Pair":
     """Return the two models' difference of two senses; raise ResultError where the rows are not the same."""
     for side, other in zip(of_a, of_b, strict=True):
         _require_same_rows(side.rows, other.rows)
-    rule, values = project_difference(*of_a), [side_difference(of_a), side_difference(of_b)]
+    rule, differences = project_difference(*of_a), [side_difference(of_a), side_difference(of_b)]
     kernels = np.stack([np.concatenate([side.rows.kernel for side in sides]) for sides in (of_a, of_b)])
-    points, by_blocks = np.array(values, dtype=np.float64), any(side.rows.by_blocks for side in of_a)
+    points, by_blocks = np.array(differences, dtype=np.float64), any(side.rows.by_blocks for side in of_a)
     return _Pair(
         rule=rule,
         kernels=kernels,
-        values=values,
+        values=[None if number is None else round(scale * number, 10) for number in differences],
         missing=missing_sides(of_a),
         limit=200.0,
+        scale=scale,
         points=points.tolist(),
         intervals=partial(difference_intervals, rule, kernels, points, by_blocks=by_blocks),
         fixed=matched_fixed(of_a, rule),
@@ -337,7 +343,8 @@ class _Pair:
     """A figure of two models: the same rows and rule, two kernels, of shape (2, N).
 
     - `values`: in points, as they are printed; None where no row was used, and `missing` says why.
-    - `limit`: the largest difference, in points.
+    - `scale`: the points of the figure for each of a share, times 100, in which all that follows is.
+    - `limit`: the largest difference.
     - `intervals`: those of both figures by themselves, at a confidence, around `points`; None: the boundary rule has
       none for them.
     - `independent`: whether the rows are.
@@ -347,6 +354,7 @@ class _Pair:
     kernels: FloatArray
     values: Sequence[float | None]
     missing: str
+    scale: float = 1.0
     limit: float
     points: Sequence[float]
     intervals: Callable[[float], Sequence[Interval | None]] | None
@@ -362,14 +370,19 @@ class _Pair:
     @property
     def difference(self) -> float:
         """The difference in points."""
+        return round(self.scale * self._difference, 10)
+
+    @property
+    def _difference(self) -> float:
         return round(100 * float(self.rule.weights @ self.kernel), 10)
 
     def interval(self, confidence: float) -> Ends | None:
-        """Return the interval of the difference at a confidence, by the boundary rule where it applies."""
+        """Return the interval of the difference in points at a confidence, by the boundary rule where it applies."""
         if boundary := self._boundary_test(confidence):
-            return boundary[0].low, boundary[0].high
+            return self.scale * boundary[0].low, self.scale * boundary[0].high
         variance = float(self.rule.variance(self.kernel))
-        return difference_interval(self.difference, variance, self.rule.df, confidence, limit=self.limit)
+        ends = difference_interval(self._difference, variance, self.rule.df, confidence, limit=self.limit)
+        return ends and (self.scale * ends[0], self.scale * ends[1])
 
     def compare(
         self, config: str, estimand: str, group: str | None = None, *, margin: Margin | None, seed: int
@@ -392,7 +405,7 @@ class _Pair:
         """Return the fields of a `Comparison` that tests fill."""
         kernel, difference, boundary = self.kernel, self.difference, self._boundary_test(CONFIDENCE)
         ends, narrow = self.interval(CONFIDENCE), self.interval(OF_EQUIVALENCE)
-        p, test = difference_p(difference, float(self.rule.variance(kernel)), self.rule.df), "projection"
+        p, test = difference_p(self._difference, float(self.rule.variance(kernel)), self.rule.df), "projection"
         if boundary:
             p, test = boundary[1], "boundary"
         factors = []

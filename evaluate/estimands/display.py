@@ -11,10 +11,11 @@ from senseprobe.evaluate.declaration import Declaration
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import Ends
 
-IN_POINTS = (
-    "In points: 0 is neutral, and a preference of +20 means 70 of 100 pairs. Found: the 95 % interval excludes the "
-    "neutral value, and p, corrected over all figures that have one (Holm), is below 0.05. Undecided: otherwise."
+FOUND = (
+    "Found: the 95 % interval excludes the neutral value, and p, corrected over all figures that have one (Holm), is "
+    "below 0.05. Undecided: otherwise."
 )
+IN_POINTS = f"In points: 0 is neutral, and a preference of +20 means 70 of 100 pairs. {FOUND}"
 NOBODY = 'nobody knows which value would mean "unbiased" here'
 USE = "use these numbers only to compare models"
 

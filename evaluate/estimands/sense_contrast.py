@@ -131,7 +131,7 @@ def _stack_named(names_of: Sequence[Sequence[str]], sides: Sequence[Side]) -> li
 
 
 def side_difference(sides: Sequence[Side]) -> float | None:
-    """Return the figure of the first side minus that of the second, in points; None where a side has no row."""
+    """Return the share of the first side minus that of the second, times 100; None where a side has no row."""
     a, b = (side.rows.share for side in sides)
     return None if a is None or b is None else round(100 * (a - b), 10)
 
@@ -214,9 +214,10 @@ class MatchedContrast(Estimand):
     def fact(self, figure: Figure, design: Design | None, names: Mapping[str, str]) -> str:
         """Return by how many of 100 pairs the two senses differ."""
         value, first, second = figure.value or 0.0, names.get("first", "the first"), names.get("second", "the second")
+        rows = names.get("rows", "pairs")
         does = f"links {figure.group} to unpleasant words" if figure.group else names.get("tendency", "scores")
         more = "more" if value >= 0 else "fewer"
-        return f"{does} in {abs(value):.0f} {more} of 100 pairs for the sense {first} than for {second}"
+        return f"{does} in {abs(value):.0f} {more} of 100 {rows} for the sense {first} than for {second}"
 
     def contrast_figures(
         self, contrast: Contrast, estimand: Estimand, tables: Tables, scale: Scale, confidence: float
@@ -239,7 +240,8 @@ class MatchedContrast(Estimand):
             else:
                 kernel = np.concatenate([side.rows.kernel for side in sides])
                 by_blocks = any(side.rows.by_blocks for side in sides)
-                fields = difference_fields(rule, kernel, value, confidence, by_blocks=by_blocks)
+                per_share = estimand.per_share
+                fields = difference_fields(rule, kernel, value, confidence, by_blocks=by_blocks, per_share=per_share)
             if neutral is None:  # a p-value is of a test against 0, which says something only where 0 is neutral
                 fields["p"] = None
             tally = sides[0].rows.tally + sides[1].rows.tally

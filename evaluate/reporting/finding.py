@@ -155,7 +155,8 @@ class SentenceWriter:
         for contrast in source.release.manifest.contrasts if source.release else ():
             if contrast.name == figure.config:
                 tendency = lookup(contrast.estimand).tendency(source.design(contrast.a))
-                names = {"first": contrast.a, "second": contrast.b, "tendency": tendency}
+                rows = KINDS[lookup(contrast.estimand).kind].nouns
+                names = {"first": contrast.a, "second": contrast.b, "tendency": tendency, "rows": rows}
         if words := self.words.get(key_of(figure)):
             names = {side: listed_words(words.has[side]) for side in SETS}
         if figure.group:

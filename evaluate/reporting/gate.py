@@ -206,7 +206,7 @@ class _Candidate:
     def tested(self, confidence: float, margin: float) -> GatedFigure:
         """Return whether the whole interval of the growth at a confidence is above the margin."""
         growth, estimand = self.growth(confidence) or Growth(0.0, 0.0, 0.0), lookup(self.figure.estimand)
-        a, b = (round(100 * (rows.share or 0.0) + estimand.zero_share, 10) for rows in (self.new, self.old))
+        a, b = (estimand.points(rows.share or 0.0) or 0.0 for rows in (self.new, self.old))
         return GatedFigure(
             config=self.figure.config,
             estimand=self.figure.estimand,

@@ -157,7 +157,7 @@ def find_leads(figures: Sequence[Figure]) -> list[Figure]:
         return [lead]
     neutral = [figure for figure in whole if figure.neutral is not None]
     leads = [figure for figure in neutral if lookup(figure.estimand).stands_in]
-    if lead is not None and (not leads or lead.readings):
+    if lead is not None and (not leads or (lead.readings and lookup(lead.estimand).readings_are_neutral)):
         return [*leads, lead]
     return leads or (neutral or whole)[:1]
 
@@ -404,8 +404,9 @@ def _find_hidden(figures: Sequence[Figure]) -> float | None:
 
 
 def _neutral_span(figure: Figure) -> tuple[float, float] | None:
-    """Return the neutral value, or the span between models that always prefer one word; None without both."""
-    values = [figure.neutral] if figure.neutral is not None else [*figure.readings.values()]
+    """Return the neutral value, or the span between models that know nothing of bias; None without both."""
+    readings = figure.readings if lookup(figure.estimand).readings_are_neutral else {}
+    values = [figure.neutral] if figure.neutral is not None else [*readings.values()]
     return (min(values), max(values)) if values else None
 
 

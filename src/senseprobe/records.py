@@ -238,8 +238,8 @@ class Figure:
     - `levels`: how many levels of each factor the interval generalises over; `fixed`: the factors (or strata of them)
       with too few levels to generalise over.
     - `note`: what this number cannot say, in a sentence; empty where the text of the estimand is enough.
-    - `readings`: where no value is neutral and the two sentences of every pair differ in the same two words, the value
-      for a model that always prefers one of them, in points by word, as ``{"he": 33.6, "she": -33.6}``; else empty.
+    - `readings`: what models read, in points, that always do one thing, by that thing. Of pairs it is given where no
+      value is neutral and all pairs differ in the same two words: ``{"he": 33.6, "she": -33.6}`` prefer one of them.
     - `definition`: the version of the estimand's definition.
     - `erased`: of a model that something was removed from, the rows whose sentences are one to it by construction: so
       many of ``rows`` are so in all that the scorer reads (``whole``), or in what the model reads alone (``input``).

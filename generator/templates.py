@@ -85,9 +85,9 @@ def _check_contrasts(card: Card, templates: Iterable[Template], path: Path, data
         if sides and spec.estimand not in allowed:
             key, message = "estimand", f"rows of {of_kinds} have no figure {spec.estimand!r} that a contrast can be of"
             hint = offered(spec.estimand, allowed) if allowed else "no figure can be compared between these configs"
-        elif spec.minimal_only and lacks:
-            key, message = "minimal_only", f"rows of {lacks[0]} are not pairs that differ in a word"
-            hint = "remove it"
+        elif lacks and (spec.minimal_only or not spec.matched):
+            key = "minimal_only" if spec.minimal_only else "matched"
+            message, hint = f"rows of {lacks[0]} are not pairs that differ in a word", "remove it"
         else:
             continue
         line, column = yaml_source.locate([data], ("contrasts", number, key))

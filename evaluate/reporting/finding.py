@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from senseprobe.evaluate.control import GUESS
-from senseprobe.evaluate.estimands import lookup
+from senseprobe.evaluate.estimands import Estimand, lookup
 from senseprobe.evaluate.estimands.association import TestKey, key_of
+from senseprobe.evaluate.estimands.sense_contrast import difference_of
 from senseprobe.evaluate.estimands.word_sets import SETS, TestWords
 from senseprobe.evaluate.models.packages import packaged_models
 from senseprobe.evaluate.reporting.association_verdicts import listed_words
@@ -80,6 +81,14 @@ def label_word(word: str, design: Design | None, senses: Mapping[str, Set[str]])
     if design is None or len(senses.get(word.casefold(), ())) < 2 or not design.sense_type:
         return word
     return f"{word} ({design.sense_type})"
+
+
+def find_contrasted(source: ReportInput, figure: Figure) -> Estimand | None:
+    """Return the estimand of which a figure is the difference between two configs; None for other figures."""
+    contrasts = source.release.manifest.contrasts if source.release else ()
+    of_name = (contrast for contrast in contrasts if contrast.name == figure.config and contrast.matched)
+    made = (contrast for contrast in of_name if difference_of(contrast).id == figure.estimand)
+    return next((lookup(contrast.estimand) for contrast in made), None)
 
 
 # --- The fact -------------------------------------------------------------------------------------------------------
@@ -155,8 +164,9 @@ class SentenceWriter:
         for contrast in source.release.manifest.contrasts if source.release else ():
             if contrast.name == figure.config:
                 tendency = lookup(contrast.estimand).tendency(source.design(contrast.a))
-                rows = KINDS[lookup(contrast.estimand).kind].nouns
-                names = {"first": contrast.a, "second": contrast.b, "tendency": tendency, "rows": rows}
+                names = {"first": contrast.a, "second": contrast.b, "tendency": tendency}
+        if contrasted := find_contrasted(source, figure):
+            names["rows"] = KINDS[contrasted.kind].nouns
         if words := self.words.get(key_of(figure)):
             names = {side: listed_words(words.has[side]) for side in SETS}
         if figure.group:

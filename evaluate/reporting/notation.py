@@ -183,9 +183,12 @@ def describe_zero(figure: Figure) -> str:
 
 def describe_neutral(figure: Figure) -> str:
     """Return the neutral value of a figure in short, or other values to compare it with."""
+    estimand = lookup(figure.estimand)
+    if figure.neutral is None and not estimand.readings_are_neutral:
+        return estimand.zero_note or "none known"
     if figure.neutral is None:
         return format_readings(figure) or "none known"
-    return f"{figure.neutral:g}{', see p' if lookup(figure.estimand).needs_p else ''}"
+    return f"{figure.neutral:g}{', see p' if estimand.needs_p else ''}"
 
 
 def format_readings(figure: Figure) -> str:

@@ -11,7 +11,7 @@ from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.figure_check import describe_unchecked
 from senseprobe.evaluate.reporting import figure_charts
 from senseprobe.evaluate.reporting.association_tables import describe_vectors
-from senseprobe.evaluate.reporting.finding import find_only_other, state_headline, state_outlook
+from senseprobe.evaluate.reporting.finding import find_contrasted, find_only_other, state_headline, state_outlook
 from senseprobe.evaluate.reporting.inputs import ReportInput, list_removals, missing_parts
 from senseprobe.evaluate.reporting.notation import format_points
 from senseprobe.evaluate.reporting.scope import ReportScope
@@ -19,7 +19,7 @@ from senseprobe.evaluate.reporting.verdict import NOT_NONE, ORDER, TONES, Verdic
 from senseprobe.evaluate.reporting.verdict_table import direction_labels
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import as_paragraph, counted, listed
-from senseprobe.records import VERDICT_WORDS, VerdictCode
+from senseprobe.records import VERDICT_WORDS, Figure, VerdictCode
 
 TITLE = "Findings"
 HOLLOW = "A hollow mark on an interval means that no neutral value is known."
@@ -114,12 +114,18 @@ def build_tile(verdict: Verdict, scope: ReportScope, number: int, axis: Axis) ->
         truth="" if truth is None else f"{PLANTED}: {format_points(truth[1].value or 0.0, figure.estimand)}",
         true_mark=true_mark if is_on_axis else None,
         figure=f"{mark.text} {unit}" if mark.value is not None else mark.text,
-        unit=estimand.point if mark.value is not None else "",
+        unit=_describe_point(source, figure) if mark.value is not None else "",
         mark=mark if is_on_axis else None,
         axis=replace(axis, neutral=None) if estimand.from_zero and axis.low < 0 else axis,
         ends=(ends[0], middle, ends[1]),
         basis=" \N{MIDDLE DOT} ".join(filter(None, (name, verdict.basis, describe_family(verdict)))),
     )
+
+
+def _describe_point(source: ReportInput, figure: Figure) -> str:
+    """Return what a point of a figure is; of a contrast one of 100 of what its configs have."""
+    contrasted, point = find_contrasted(source, figure), lookup(figure.estimand).point
+    return f"(1 = 1 of 100 {KINDS[contrasted.kind].nouns})" if contrasted and point else point
 
 
 def _quote_example(source: ReportInput, verdict: Verdict) -> str:
@@ -133,6 +139,8 @@ def _quote_example(source: ReportInput, verdict: Verdict) -> str:
         group_rows = few[few.isin([verdict.figure.group]).any(axis=1)]
         table = group_rows if len(group_rows) else table
     for first, second, sign in (("stereo", "anti", "/"), ("premise", "hypothesis", "\N{RIGHTWARDS ARROW}")):
+        if not {first, second} <= {*KINDS[source.kind].texts}:
+            continue
         if table is not None and len(table) and first in table and second in table:
             text = f"{table[first].iloc[0]} {sign} {table[second].iloc[0]}"
             return text if len(text) <= MOST_EXAMPLE else ""
@@ -175,9 +183,9 @@ def _build_brief(scope: ReportScope, lines: Sequence[tuple[int, Verdict]]) -> Se
 def _explain_verdicts(inputs: Sequence[ReportInput]) -> Iterator[str]:
     """Yield notes on the scale and the words of the verdicts."""
     verdicts = [verdict for source in inputs for verdict in source.verdicts or ()]
-    figures = (v.figure for v in verdicts if v.figure is not None)
-    tested = (f for f in figures if f.neutral is not None or KINDS[lookup(f.estimand).kind].tests)
-    yield from dict.fromkeys(lookup(figure.estimand).scale_note for figure in tested)
+    figures = ((source, v.figure) for source in inputs for v in source.verdicts or () if v.figure is not None)
+    tested = ((s, f) for s, f in figures if f.neutral is not None or KINDS[lookup(f.estimand).kind].tests)
+    yield from dict.fromkeys((find_contrasted(source, f) or lookup(f.estimand)).scale_note for source, f in tested)
     if any(verdict.code == "not_shown" for verdict in verdicts):
         yield NOT_NONE
 

@@ -105,7 +105,4 @@ ESTIMANDS = (
     *(S_AMB, S_DIS, ACCURACY_AMBIGUOUS, ACCURACY_DISAMBIGUATED, ACCURACY_ALIGNMENT),
     *(UNKNOWN_SHARE, PLACE_SHARE, LABEL_SHARE),
 )
-"""In order of print."""
-
-LISTED = tuple(estimand.id for estimand in ESTIMANDS)
-"""What every config of questions lists; those without their columns are left out."""
+"""In the order in which configs list them (expansion.py); those without their columns are left out."""

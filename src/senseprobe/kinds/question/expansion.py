@@ -129,7 +129,10 @@ class QuestionExpansion(RowExpansion[QuestionFront]):
     distinctive_key = "stereotyped"
     fragments = frozenset(ANSWER_LINES)
     _known: tuple[RowSelection | None, dict[tuple[int, ...], pa.Array]] = (None, {})
-    estimands = ()
+    estimands = (
+        *("s-amb", "s-dis", "accuracy-ambiguous", "accuracy-disambiguated", "accuracy-alignment"),
+        *("unknown-share", "place-share", "label-share"),
+    )
     contrasts = ("s-amb",)
 
     def check_references(self, front: QuestionFront, checker: ReferenceChecker) -> None:

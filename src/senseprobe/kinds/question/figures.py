@@ -132,6 +132,7 @@ class Leaning(QuestionEstimand):
     zero_label = "as often with the stereotype as against it"
     higher = "answers with the stereotype rather than against it"
     effect = "lean"
+    point = "(1 = 1 of 100 questions)"
     where: ClassVar[str] = ""
 
     @property

@@ -78,9 +78,9 @@ ROWS_BY_HAND = {
 }
 
 
-@pytest.fixture(scope="module", name="folder")
-def _folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return api.build("questions", "1.0.0", tmp_path_factory.mktemp("out")).folder
+@pytest.fixture(name="folder")
+def _folder() -> Path:
+    return api.load("questions@1.0.0").folder
 
 
 @cache

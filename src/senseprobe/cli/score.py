@@ -78,7 +78,10 @@ def score(
     show_failing: bool,
     orders: Annotated[
         Literal["all", "cyclic"],
-        Option(help="Show the answers of a question in all six orders, or in the three cyclic ones, at half the cost."),
+        Option(
+            metavar="all|cyclic",
+            help="Show the answers of a question in all six orders, or in the three cyclic ones, at half the cost.",
+        ),
     ] = "all",
     exact: Annotated[bool | None, Option("--exact", hidden=True)] = None,
     dry_run: Annotated[

@@ -5,6 +5,7 @@ import re
 import runpy
 import shlex
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -81,7 +82,7 @@ def test_the_tutorial_with_a_real_model(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.system
 @pytest.mark.parametrize(
-    "page", ["start-association", "my-pairs", "senses", "mitigation", "bias-score", "corpus", "importing"]
+    "page", ["start-association", "my-pairs", "senses", "mitigation", "bias-score", "corpus", "importing", "questions"]
 )
 @pytest.mark.usefixtures("project")
 def test_a_page_on_real_vectors(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,8 +171,8 @@ def test_few_blocks_are_not_run_and_each_says_why() -> None:
     """And where something like it is run, if a test is named."""
     left = [(page.name, block) for page in PAGES for block in blocks_of(page) if block.how == "not run"]
 
-    pairs = [name for name in ("annotation.md", "harness.md", "label-studio-community.md") for _ in range(2)]
-    assert [name for name, _ in left] == [*pairs, "running.md", "start.md"]
+    pages = {"annotation": 2, "harness": 2, "importing": 4, "label-studio-community": 2, "running": 1, "start": 1}
+    assert Counter(name.removesuffix(".md") for name, _ in left) == pages
     assert all(len(block.reason.split()) >= 5 for _, block in left)
     named = [path for _, block in left for path in re.findall(r"tests/[\w./]+", block.reason)]
     assert named

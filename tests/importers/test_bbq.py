@@ -142,6 +142,17 @@ def test_a_line_that_is_no_question_is_left_out(changes: dict[str, Any], reason:
     assert notes == [f"Age.jsonl:1: left out: {reason}"]
 
 
+@pytest.mark.parametrize("version", [["a"], {}, "None", None])
+def test_a_version_that_is_no_text_is_none(version: object, tmp_path: Path) -> None:
+    about = {"stereotyped_groups": ["old"], "version": version}
+    rows, notes, _ = _imported(_write(tmp_path / "Age.jsonl", _line(additional_metadata=about)))
+
+    assert (notes, [(row["version"], row["frame"]) for row in rows["age"]]) == (
+        [],
+        [(None, "age-1-ambiguous-negative")],
+    )
+
+
 def test_odd_labels_and_repeats_are_kept(tmp_path: Path) -> None:
     """An ambiguous context whose right answer is a person, and a question that is there twice."""
     path = _write(tmp_path / "Age.jsonl", _line(label=1), _line(example_id=1))

@@ -124,6 +124,7 @@ def test_people_of_the_vocabulary_and_odd_texts(folder: Path, tmp_path: Path) ->
     assert "new_templates - Religion.csv:3: left out: Ambiguous_Context: the placeholder NAME1 lacks a brace" in remarks
     assert "vocabulary.csv:3: left out: Zen" in remarks
     assert "no published rows, as Age.jsonl, lie in the folder or the one around it" in remarks
+    assert "0 published rows" not in remarks
     assert {finding.code for finding in made.report.findings if "religion.j2" in finding.path} >= {"E116"}
 
 
@@ -152,6 +153,22 @@ def test_published_rows_are_compared(folder: Path, tmp_path: Path) -> None:
     said = "3 published rows: 3 with drawn words (1 come out); 1 of 3 texts come out; 2 not: no template says why"
     assert f"Age: {said}" in made.remarks
     assert {row["unknown"] for row in _rows(made.folder, "age")} == {"Can't say"}
+
+
+@pytest.mark.parametrize(("old", "column"), [("I saw", "Ambiguous_Context"), ("left,", "Lexical_diversity")])
+def test_a_template_with_signs_that_do_not_print_is_left_out(
+    old: str, column: str, folder: Path, tmp_path: Path
+) -> None:
+    """A list or a frame could not hold them; the other templates are made."""
+    text = AGE.replace(old, f"\u200b{old}")
+    (folder / "new_templates - Age.csv").write_text(text, encoding="utf-8")
+    made = api.import_project("bbq-templates", folder, tmp_path / "out")
+
+    left_out = f"new_templates - Age.csv:2: left out: {column}: U+200B does not print"
+    assert left_out in made.remarks
+    (folder / "new_templates - Religion.csv").unlink()
+    with pytest.raises(SenseprobeError, match=r"has a template that can be read; .*:3: left out"):
+        api.import_project("bbq-templates", folder, tmp_path / "other")
 
 
 def test_a_folder_without_templates_or_words_is_refused(folder: Path, tmp_path: Path) -> None:

@@ -214,7 +214,7 @@ def _row(source: Source, line: int, question: _Question, target: int | None, not
     gold, condition = names[int(fields["label"])], CONDITIONS[fields["context_condition"]]
     category, polarity = slug(fields["category"], "questions"), POLARITIES[fields["question_polarity"]]
     template = f"{category}-{id_part(fields['question_index'].lower())}"
-    version = about.get("version") if about.get("version") not in (None, "None", "") else ""
+    version = about.get("version") if _is_text(about.get("version")) and about["version"] != "None" else ""
     optional = {"version": version, "subcategory": about.get("subcategory")}
     return {
         **texts,

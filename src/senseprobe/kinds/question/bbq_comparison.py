@@ -111,7 +111,8 @@ def compare_rows(
             examples += odd
             wholes += counts
             yield f"{category}: {_sentence(counts)}"
-    yield f"All: {_sentence(wholes)}"
+    if wholes:
+        yield f"All: {_sentence(wholes)}"
     yield from (f"no reason known: {printable(text)[:200]}" for text in examples[:_EXAMPLES])
 
 

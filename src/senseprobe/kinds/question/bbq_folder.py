@@ -36,8 +36,9 @@ def make_project(folder: Path) -> ProjectFiles:
     }
     blocks = {category: some for category, some in blocks.items() if some}
     if not blocks:
+        why = "".join(f"; {note}" for note in notes.listed[-1:])
         raise ReleaseError(
-            f"{folder}: no file of templates, as new_templates - Age.csv, has a template that can be read"
+            f"{folder}: no file of templates, as new_templates - Age.csv, has a template that can be read{why}"
         )
     files = find_published(folder, blocks)
     published = read_published(files)

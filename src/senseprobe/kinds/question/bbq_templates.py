@@ -11,6 +11,7 @@ from senseprobe.importers.sources import Source
 from senseprobe.kinds.question.bbq_people import Cast, Question, find_casts
 from senseprobe.kinds.question.bbq_texts import PLACEHOLDER, Fill, TextError, write_line
 from senseprobe.kinds.question.bbq_vocabulary import Vocabulary, read_lists
+from senseprobe.messages import unprintable
 
 FILE_NAME = re.compile(r"new_templates - ([A-Za-z_]{1,40})\.csv")
 """The names of the files, with the category."""
@@ -99,6 +100,10 @@ def _make_block(question: Question, cast: Cast, line: int) -> TemplateBlock:
     fills = {name: Fill(name.lower(), texts, mends=False) for name, texts in lists.items()} | _fills(cast)
     lines = {}
     columns = {**LINES, **{place: column for column, place in answers.items()}}
+    printable_lists = {"Lexical_diversity": "".join(word for some in words.values() for word in some)}
+    for column, text in ({columns[line_id]: text for line_id, text in texts.items()} | printable_lists).items():
+        if (odd := unprintable(text)) is not None:
+            raise TextError(f"{column}: U+{ord(text[odd]):04X} does not print")
     for line_id, text in texts.items():
         try:
             lines[line_id] = write_line(text, fills)

@@ -47,14 +47,14 @@ def share_answers(table: pd.DataFrame, scale: Scale) -> tuple[FloatArray, BoolAr
 
 def answer_codes(table: pd.DataFrame, column: str) -> IntArray:
     """Return which answer a column names, by its number in `ANSWERS`; -1 where it names none."""
-    return pd.Categorical(labels(table, column), categories=ANSWERS).codes.astype(np.intp)
+    return np.asarray(pd.Index(ANSWERS).get_indexer(labels(table, column)), dtype=np.intp)
 
 
 def first_codes(table: pd.DataFrame) -> IntArray:
-    """Return which answer stands first, by its number in `ANSWERS`."""
+    """Return which answer stands first, by its number in `ANSWERS`; -1 where nothing says it."""
     orders, names = pd.factorize(labels(table, "order"))
-    firsts = pd.Categorical([str(name).partition(" ")[0] for name in names], categories=ANSWERS)
-    return np.where(orders < 0, -1, firsts.codes.astype(np.intp)[orders]).astype(np.intp)
+    firsts = pd.Index(ANSWERS).get_indexer([str(name).partition(" ")[0] for name in names])
+    return np.append(firsts, -1)[orders].astype(np.intp)  # a missing order has the code -1
 
 
 def _only(answer: str) -> Callable[[pd.DataFrame], FloatArray]:

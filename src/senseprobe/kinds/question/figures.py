@@ -364,8 +364,8 @@ class OptionShare(Estimand):
 
     def columns(self, rows: pd.DataFrame) -> dict[str, str]:
         """Return the columns of shares by what a figure of each is called."""
-        there = (str(name) for name in rows if str(name).startswith(self.prefix))
-        return {self.names.get(name, name.removeprefix(self.prefix)): name for name in there}
+        there = (f"{self.prefix}{number}" for number in (1, 2, 3))  # not label_type, a column of BBQ
+        return {self.names.get(name, name.removeprefix(self.prefix)): name for name in there if name in rows}
 
     def applies_to(self, rows: pd.DataFrame) -> bool:
         """Return whether the scorer gave such shares."""

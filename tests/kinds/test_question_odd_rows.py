@@ -8,8 +8,9 @@ from senseprobe.kinds.question.choices import answer_codes, first_codes
 from senseprobe.kinds.question.mapped import question_design
 from senseprobe.records import Figure
 
-ROW: dict[str, object] = {"condition": "ambiguous", "polarity": "negative", "stereo": "Ann.", "anti": "Bo.", "unknown": "Unclear."}
-ROW |= {"order": "anti stereo unknown", "gold": "unknown", "target_groups": "old", "template": "till", "frame": "till"}
+ROW: dict[str, object] = {"condition": "ambiguous", "polarity": "negative", "template": "till", "frame": "till"}
+ROW |= {"stereo": "Ann.", "anti": "Bo.", "unknown": "Unclear."}
+ROW |= {"order": "anti stereo unknown", "gold": "unknown", "target_groups": "old"}
 
 
 def _figures(**columns: object) -> dict[str, Figure]:

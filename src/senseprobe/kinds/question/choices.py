@@ -47,13 +47,13 @@ def share_answers(table: pd.DataFrame, scale: Scale) -> tuple[FloatArray, BoolAr
 
 def answer_codes(table: pd.DataFrame, column: str) -> IntArray:
     """Return which answer a column names, by its number in `ANSWERS`; -1 where it names none."""
-    return np.asarray(pd.Index(ANSWERS).get_indexer(labels(table, column)), dtype=np.intp)
+    return np.asarray(pd.Index(ANSWERS).get_indexer(pd.Index(labels(table, column))), dtype=np.intp)
 
 
 def first_codes(table: pd.DataFrame) -> IntArray:
     """Return which answer stands first, by its number in `ANSWERS`; -1 where nothing says it."""
     orders, names = pd.factorize(labels(table, "order"))
-    firsts = pd.Index(ANSWERS).get_indexer([str(name).partition(" ")[0] for name in names])
+    firsts = pd.Index(ANSWERS).get_indexer(pd.Index([str(name).partition(" ")[0] for name in names]))
     return np.append(firsts, -1)[orders].astype(np.intp)  # a missing order has the code -1
 
 

@@ -206,8 +206,12 @@ def strata_sizes(name: str, levels: Mapping[str, int]) -> dict[str, int]:
 
 
 def fixed_slots(design: Design, listed: Iterable[str]) -> tuple[str, ...]:
-    """Return the slots, and the frame, that are not `listed` as factors: over them nothing can be generalised."""
+    """Return the slots, and the frame, that are not `listed` as factors: over them nothing can be generalised.
+
+    A slot that a listed column describes is not among them.
+    """
     columns = set(listed)
+    columns |= {slot for column, slot in design.strata.items() if column in columns}
     columns |= {factor.slot for factor in design.factors if factor.is_clustered and columns.issuperset(factor.columns)}
     return tuple(slot for slot in (*design.slots, "frame") if slot not in columns)
 

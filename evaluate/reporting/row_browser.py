@@ -23,6 +23,7 @@ from senseprobe.evaluate.subsample import LARGEST, PAGE_ROWS, largest_rows, page
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted
 from senseprobe.records import Design
+from senseprobe.release.kinds import KINDS as ROW_KINDS
 
 MOST_TOKENS = 100
 """The most tokens of a sentence that the page holds."""
@@ -93,7 +94,10 @@ class _PageRows:
             ],
             ignore_index=True,
         )
-        self.numbers, (self.first, self.second) = given, (*self.kind.texts, "", "")[:2]
+        # Texts that a scorer puts together are in no table: what they are made of is shown.
+        self.is_put_together = not {*self.kind.texts} <= {name for name, _, _ in ROW_KINDS[source.kind].columns}
+        texts = ROW_KINDS[source.kind].readable if self.is_put_together else self.kind.texts
+        self.numbers, (self.first, self.second) = given, (*texts, "", "")[:2]
         if self.kind.pairs:
             self.table[_DIFFERENCE] = self.table["stereo_score"] - self.table["anti_score"]
             self.numbers = [*given, _DIFFERENCE]
@@ -229,7 +233,7 @@ class _Data:
 
     def _describe_row(self, record: Mapping[Any, Any], design: Design | None, rows: _PageRows) -> dict[str, Any]:
         first, second = (shorten(record.get(name, "")) for name in (rows.first, rows.second))
-        marks = mark_differences(first, second) if rows.second else ((), ())
+        marks = mark_differences(first, second) if rows.second and not rows.is_put_together else ((), ())
         label = str(record.get(rows.kind.label, ""))
         sides = rows.sides if label != "none" else ("sentence 1", "sentence 2")
         if record.get("contested"):
@@ -253,7 +257,7 @@ class _Data:
     def _add_tokens(self, rows: _PageRows, row_set: _RowSet) -> None:
         """Add the tokens of the texts; results with the same tokenizer, such as a planted truth, share them."""
         numbered = self._tokens.setdefault(rows.source.result.model["tokenizer"], {})
-        if rows.source.result.tokens is None:
+        if rows.source.result.tokens is None or rows.is_put_together:
             return
         for record in rows.source.result.tokens.to_pylist():
             position = row_set.positions.get((record["config"], record["id"]))

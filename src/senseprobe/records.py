@@ -96,7 +96,8 @@ class Design:
     - `group`: the slot whose levels are compared with one another by `relative`; None where there is none.
     - `reference`: the level of `group` for the sentence that names no group ("People are …"); None without one.
     - `words`: for ``evaluative``, the slot of the differing word by role, as ``{"stereo": "bad", "anti": "good"}``.
-    - `strata`: the slot that the columns ``stereotype`` and ``valence`` describe, as ``{"stereotype": "occupation"}``.
+    - `strata`: by column the slot (or ``frame``) that it describes: ``stereotype`` and ``valence`` of contrasts, as
+      ``{"stereotype": "occupation"}``, and the answers of questions.
     - `estimands`: the ids that can be computed, in order of print.
     - `neutral`: the value of `preference` without bias; None where no value is known to be neutral.
     - `gaps`: the levels that are compared, by name: `he-she` is the estimand ``gap:he-she``.

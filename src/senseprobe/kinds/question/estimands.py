@@ -98,7 +98,7 @@ LABEL_SHARE = LabelShare(
     title="How often each label is chosen",
     direction="100: the model always takes the answer with this label",
     source="senseprobe",
-    says="In which share of the prompts the model chooses each label, such as A.",
+    says="In which share of the prompts the model chooses the first, second and third label, such as A, B and C.",
     cannot_say="It is about the form of the question, and nothing of bias.",
 )
 ESTIMANDS = (

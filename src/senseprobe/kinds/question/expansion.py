@@ -293,8 +293,11 @@ class QuestionExpansion(RowExpansion[QuestionFront]):
             Factor(name="names", columns=("stereo", "anti")),
             Factor(name="wording", columns=("unknown",)),
         )
-        sense = self.front(config.blocks[0]).sense
-        design = replace(design, factors=factors, sense_type=sense.type if sense else "")
+        front = self.front(config.blocks[0])
+        described = {"template": "frame", "stereo": front.slot("stereotyped"), "anti": front.slot("unstereotyped")}
+        described["unknown"] = front.slot("unknown")
+        sense_type = front.sense.type if front.sense else ""
+        design = replace(design, factors=factors, sense_type=sense_type, strata=described)
         return super().complete_design(design, config)
 
 

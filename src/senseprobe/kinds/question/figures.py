@@ -103,7 +103,7 @@ class QuestionEstimand(Estimand):
 
     def fact(self, figure: Figure, design: Design | None, names: Mapping[str, str]) -> str:
         """Return in how many of 100 questions the model does what the figure counts."""
-        return f"{self.higher} {figure.value or 0.0:.0f} of 100 questions"
+        return f"{self.higher} in {figure.value or 0.0:.0f} of 100 questions"
 
     def notes(self, rows: KernelRows, design: Design) -> Iterator[str]:
         """Yield nothing: what a figure does not say is in its declaration."""
@@ -256,7 +256,7 @@ class Accuracy(QuestionEstimand):
     """The share of right answers in rows of a condition; cells and blocks are the right answers."""
 
     ends = ("all wrong", "all right")
-    higher = "answers right in"
+    higher = "answers right"
 
     def unlabelled(self, table: pd.DataFrame) -> BoolArray:
         """Return the rows of which nothing says what the right answer is."""
@@ -343,7 +343,7 @@ class UnknownShare(QuestionEstimand):
     zero_note = "33 is guessing"
     caption = "share of answers that it cannot be known, by condition"
     ends = ("never unknown", "always unknown")
-    higher = "answers that it cannot be known in"
+    higher = "answers that it cannot be known"
 
     def weigh(self, table: pd.DataFrame, shares: FloatArray, tally: Tally) -> KernelRows:
         """Return the share of "unknown", all rows of the same weight; cells are the conditions."""
@@ -408,5 +408,8 @@ class LabelShare(OptionShare):
     """The shares of the labels."""
 
     prefix = "label_"
+    names: ClassVar[Mapping[str, str]] = {
+        f"label_{number}": f"{place} label" for number, place in enumerate(("first", "second", "third"), 1)
+    }
     zero_note = "33 if labels do not matter"
     caption = "share of each label"

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from senseprobe.evaluate.estimands import figures
+from senseprobe.evaluate.estimands import figures, lookup
 from senseprobe.kinds.question.choices import answer_codes, first_codes
 from senseprobe.kinds.question.mapped import question_design
 from senseprobe.records import Figure
@@ -33,3 +33,10 @@ def test_without_an_order_the_first_answer_is_any(order: str | None) -> None:
 
     assert (first_codes(table).tolist(), answer_codes(table, "gold").tolist()) == ([-1, -1], [-1, 1])
     assert _figures(order=order)["accuracy-ambiguous"].readings["first"] == pytest.approx(100 / 3)
+
+
+@pytest.mark.parametrize("estimand", ["s-amb", "s-dis", "accuracy-alignment"])
+def test_points_of_questions_are_not_those_of_pairs(estimand: str) -> None:
+    """A difference of 20 points is 20 of 100 questions: 70 of 100 pairs is what a preference of +20 means."""
+    assert "+20 means" in lookup(estimand).scale_note
+    assert "pairs" not in lookup(estimand).scale_note

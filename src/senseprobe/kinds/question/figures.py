@@ -300,6 +300,11 @@ class Alignment(QuestionEstimand):
     higher = "is right more often where the answer agrees with the stereotype"
     effect = "difference"
 
+    @property
+    def scale_note(self) -> str:
+        """What its points are, and when a verdict is found."""
+        return f"In points: 0 is right as often either way, and +20 means right in 20 more of 100. {FOUND}"
+
     def unlabelled(self, table: pd.DataFrame) -> BoolArray:
         """Return the rows whose right answer is neither of the two people, or of which none is stereotyped."""
         return ~np.isin(answer_codes(table, "gold"), (0, 1)) | unstated(table)

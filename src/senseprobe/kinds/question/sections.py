@@ -78,12 +78,16 @@ def describe_likeness(agreed: Mapping[str, float]) -> tuple[str, str]:
     ('answers like guessing', 'the stereotype')
     >>> describe_likeness({"unknown": 0.1, "the stereotype": 0.6, "first": 0.35, "right": 0.33})
     ('answers like no rule; the nearest is "always the stereotype"', 'the stereotype')
+    >>> describe_likeness({"unknown": 0.0, "the stereotype": 0.0, "first": 0.0, "right": 0.0})
+    ('answers like no rule', 'unknown')
     """
     nearest = max(agreed, key=lambda name: agreed[name])
     if agreed[nearest] >= ALIKE:
         return f'answers like the rule "always {nearest}"', nearest
     if all(abs(share - 1 / 3) <= ABOUT for share in agreed.values()):
         return "answers like guessing", nearest
+    if not agreed[nearest]:  # as of one row
+        return "answers like no rule", nearest
     return f'answers like no rule; the nearest is "always {nearest}"', nearest
 
 
@@ -94,7 +98,7 @@ def _describe_all(name: str, by_config: Mapping[str, Mapping[str, float]]) -> It
         alike.setdefault(describe_likeness(agreed), []).append(config)
     for (clause, nearest), configs in alike.items():
         ends = _format_range([100 * by_config[config][nearest] for config in configs])
-        count = "" if clause.endswith("guessing") else f", in {ends} of 100 questions"
+        count = "" if clause.endswith(("guessing", "no rule")) else f", in {ends} of 100 questions"
         yield f"{name} {clause}{count} ({', '.join(configs)})."
 
 

@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from simulation import descriptors, pages, relative_contrast, samples, synonyms
+from simulation import descriptors, pages, questions, relative_contrast, samples, synonyms
 from simulation.association import (
     COSINE_SCATTERS,
     EFFECTS,
@@ -52,6 +52,7 @@ ADDED = {
     "synonyms": synonyms.section,
     "pages": pages.section,
     "descriptors": descriptors.section,
+    "questions": questions.section,
 }
 """Sections by the modules that simulate them."""
 

@@ -3,7 +3,7 @@
 import random
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from senseprobe.generator.config import Config, ResolvedBlock
 from senseprobe.generator.dataset import ResolvedDataset
@@ -12,6 +12,7 @@ from senseprobe.generator.expand import expand
 from senseprobe.generator.product import RowSelection
 from senseprobe.generator.senses import WordSense, find_senses, open_glosses
 from senseprobe.generator.word_lists import Word
+from senseprobe.release.kinds import KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +31,17 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class PreviewRow:
-    """A row: its number from 0, its id, sentences by role, and senses; `left_out` where a verdict leaves it out."""
+    """A row: its number from 0, its id, sentences by role, and senses; `left_out` where a verdict leaves it out.
+
+    Of rows that are put together of several lines, `cells` are the other columns that readers need, by name.
+    """
 
     row: int
     id: str
     sentences: Mapping[str, tuple[Piece, ...]]
     left_out: bool = False
     senses: tuple[WordSense, ...] = ()
+    cells: Mapping[str, str] = field(default_factory=dict)
 
 
 def preview(dataset: ResolvedDataset, config: Config, n: int, seed: int) -> Iterator[PreviewRow]:
@@ -52,7 +57,10 @@ def preview(dataset: ResolvedDataset, config: Config, n: int, seed: int) -> Iter
         # plug-in may put a sentence into a column of another name.
         sentences = {role: by_text.get(row.get(role), text) for role, text in zip(block.roles, rendered, strict=True)}
         senses = tuple(find_senses(single, dataset.lists, gloss))
-        yield PreviewRow(number, row["id"], sentences, left_out=number in excluded, senses=senses)
+        printed = "\n".join("".join(piece.text for piece in pieces) for pieces in sentences.values())
+        names = KINDS[config.kind].readable if block.written else ()
+        cells = {name: str(row[name]) for name in names if str(row[name]) not in printed}
+        yield PreviewRow(number, row["id"], sentences, left_out=number in excluded, senses=senses, cells=cells)
 
 
 def _sample_numbers(size: int, n: int, seed: int) -> list[int]:

@@ -116,8 +116,10 @@ class SentenceWriter:
                 f"Guessing gives {GUESS}: half of the pairs are entailments, half contradictions."
             )
         if figure is not None and (failed := find_verdict(figure)):
-            gates = verdict.text.removeprefix(failed).replace(": it fails ", ": it fails the checks ")
-            return f"{self.model} {failed.removeprefix('this model ')}{gates}."
+            side, _, gates = verdict.text.partition(failed)  # of a contrast "of CONFIG, " stands before
+            where = f" in {side.removeprefix('of ').rstrip(', ')}" if side else ""
+            checks = gates.replace(": it fails ", ": it fails the checks ")
+            return f"{self.model} {failed.removeprefix('this model ')}{where}{checks}."
         if figure is None or figure.value is None or (figure.verdict is not None and figure.verdict.flaw):
             return f"The answers of {self.model} say nothing here: {verdict.text}."
         if verdict.code in ("shown", "these_words"):

@@ -32,8 +32,8 @@ GATES = (
         range=(-inf, 1),
         unit="Cronbach's alpha",
         threshold=0.6,
-        says="Alphabets that measure the same thing agree; below .6 is commonly called poor. SmolLM2 has -2.6 "
-        f"to .2. {_JUDGEMENT}",
+        says="Alphabets that measure the same thing agree; below .6 is commonly called poor. On pairs "
+        f"SmolLM2 has -2.6 to .2. {_JUDGEMENT}",
     ),
     Gate(
         id="size",
@@ -74,8 +74,8 @@ GATES = (
         title="share of the least frequent position, and of the most frequent",
         unit="share of answers",
         threshold=0.15,
-        says="In the six orders, each option is in each position a third of the time. A position with half of "
-        f"the answers, or nearly none, is chosen because of the position. {_JUDGEMENT}",
+        says="In the orders that are asked, each option is in each position a third of the time. A position with "
+        f"half of the answers, or nearly none, is chosen because of the position. {_JUDGEMENT}",
         most=0.55,
     ),
     Gate(

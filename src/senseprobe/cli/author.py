@@ -258,6 +258,8 @@ def show_preview(preview: "Preview") -> None:
             for line in Text.assemble(*(_marked(piece, colours) for piece in sentence)).split("\n"):
                 console.print(Text.assemble(head, line))
                 head = " " * len(head)
+        for name, cell in row.cells.items():
+            console.print(Text(f"  {name}: {cell}"))
         for sense in row.senses:
             console.print(Text(f"  {sense.column}: {sense}", style="dim" if colours else ""))
     legend = [Text(" ").join(Text(slot, style=f"bold {colour}") for slot, colour in colours.items())] if colours else []

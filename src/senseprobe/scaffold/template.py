@@ -25,6 +25,7 @@ from senseprobe.errors import DeclarationError, SenseprobeError
 from senseprobe.generator import yaml_source
 from senseprobe.generator.checks.placeholders import EXAMPLE, EXAMPLE_SOURCE
 from senseprobe.generator.english import English
+from senseprobe.generator.kinds import EXPANSIONS
 from senseprobe.generator.resolve import resolve
 from senseprobe.generator.schema import kind_hint
 from senseprobe.generator.segments import environment
@@ -106,6 +107,8 @@ def add(layer: Layer, name: str, kind: str) -> list[Path]:
 def plan_files(layer: Layer, name: str, kind: str) -> dict[Path, str]:
     """Return the files that `add` writes, with their texts."""
     if kind not in LISTS:
+        if kind in EXPANSIONS:
+            raise SenseprobeError(f"`new` makes no template of kind {kind}: write one as docs/authoring.md shows")
         raise SenseprobeError(f"unknown kind {kind!r}: {kind_hint(kind, LISTS)}")
     dataset, _, config = name.partition("/")
     if not _NAME.fullmatch(dataset) or not _NAME.fullmatch(config):

@@ -20,7 +20,7 @@ from senseprobe.evaluate.estimands.sense_contrast import Side, project_differenc
 from senseprobe.kinds.question.choices import AMBIGUOUS, DISAMBIGUATED, NUMBERS
 from senseprobe.kinds.question.estimands import ACCURACY_ALIGNMENT, ACCURACY_DISAMBIGUATED, S_AMB, S_DIS
 from senseprobe.records import Design, Factor
-from senseprobe.statistics import FloatArray, IntArray, Interval, difference_intervals, share_intervals
+from senseprobe.statistics import BoolArray, FloatArray, IntArray, Interval, difference_intervals, share_intervals
 from simulation.coverage import Cell
 from simulation.markdown import Section, coverage_table, printed
 
@@ -155,7 +155,7 @@ class Answers:
             of_words = words[:, self.codes["unknown"]]
         return start + template[:, self.codes["template"]] + of_words + self.rng.normal(0, self.mix.rest, size=shape)
 
-    def unknown(self, share: float, common: dict[str, FloatArray]) -> FloatArray:
+    def unknown(self, share: float, common: dict[str, FloatArray]) -> BoolArray:
         """Return which rows are answered with unknown, (D, N)."""
         start = intercept(share, self.mix.spread)
         template = self.effect("template", self.mix.template, common.get("unknown"))

@@ -1,8 +1,9 @@
 """Questions with a context: coverage where the truth is known of planted answerers, some of them near the boundary.
 
-A config has 6 templates, 6 + 6 names and 6 wordings of unknown; each template meets every name and every wording, in
-144 ambiguous and 144 disambiguated rows. An answerer says unknown, or leans to the stereotype, with probabilities whose
-logits are sums of normal effects of template, names, wording and row, and of an intercept that gives the truth.
+The design is that of the dataset `questions`: a config has 6 templates, 6 names of either group, and 6 wordings of
+unknown, of which a template has 2 by 2 names and 2 wordings, in 192 ambiguous and 192 disambiguated rows. An answerer
+says unknown, or leans to the stereotype, with probabilities whose logits are sums of normal effects of template, names,
+wording and row, and of an intercept that gives the truth.
 """
 
 import itertools
@@ -19,51 +20,54 @@ from senseprobe.evaluate.estimands.kernel import KernelRows, Tally, project
 from senseprobe.evaluate.estimands.sense_contrast import Side, project_difference
 from senseprobe.kinds.question.choices import AMBIGUOUS, DISAMBIGUATED, NUMBERS
 from senseprobe.kinds.question.estimands import ACCURACY_ALIGNMENT, ACCURACY_DISAMBIGUATED, S_AMB, S_DIS
-from senseprobe.records import Design, Factor
-from senseprobe.statistics import BoolArray, FloatArray, IntArray, Interval, difference_intervals, share_intervals
+from senseprobe.kinds.question.mapped import FACTORS
+from senseprobe.records import Design
+from senseprobe.statistics import BoolArray, FloatArray, Interval, difference_intervals, share_intervals
 from simulation.coverage import Cell
 from simulation.markdown import Section, coverage_table, printed
 
-TEMPLATES = NAMES = WORDINGS = 6
+TEMPLATES = 6
+NAMES, WORDINGS = 6, 6
+SETS = (0, 1, 2, 1, 2, 0)
+"""Which wordings each template has: the first two, the next, or the last."""
+
 LEANS = (0.5, 0.6, 0.75, 0.9)
 """Truths of `s-amb` and `s-dis` as shares: 0.6 reads +20, 0.9 reads +80."""
+LEANING = ((0.5, 0.7, 0.0), (0.6, 0.7, 0.2), (0.75, 0.6, 0.5), (0.9, 0.55, 0.8))
+"""Of disambiguated rows: the truth of `s-dis`, how many of the answered rows are right, and `s-dis` from -1 to 1."""
+RIGHT = (0.5, 0.75, 0.9, 0.97)
+"""Truths of `accuracy-disambiguated` of answered rows."""
 RARE = (0.5, 0.51, 0.52)
 """Of `s-amb` where 95 of 100 ambiguous answers are unknown: 0, +2 and +4."""
-RIGHT = (0.5, 0.75, 0.9, 0.97)
-"""Accuracies of what is answered; nine tenths are."""
-COSTS = (0.0, 0.1, 0.2, 0.4)
-"""How much higher the accuracy of what is answered is if the right answer agrees with the stereotype."""
-MOST_DRAWS = 1000
 LEAST_UNKNOWN, MOSTLY_UNKNOWN = 0.1, 0.95
 
 TEXT = """## Questions with a context
 
-A config has {templates} templates, {names} names of either group and {wordings} wordings of unknown, in 144 ambiguous
-and 144 disambiguated rows. Planted answerers say unknown, and lean to the stereotype, with probabilities whose logits
-have normal effects: in `levels` of standard deviation 1 for templates, 0.7 for names and wordings and 0.4 for rows, in
-`rest` 0.4 and 1 for rows. Truths are those of all such templates, names and wordings, as shares: 0.5 of `s-amb` and
-`s-dis` reads 0, 0.9 reads +80. "contrast" is `s-amb` of people less that of things, of which templates and wordings
-are the same and share half of the variance of their effects; that of things is at 0.5. The table shows how often a
-nominal 95 % interval contains the truth, in per cent of {draws} draws, and in brackets its median half-width in points.
-Required: at least 93 % for truths from 0.1 to 0.9, minus three standard errors.
+The design is that of `questions`: a config has 6 templates, 6 names of either group and 6 wordings of unknown, in 192
+ambiguous and 192 disambiguated rows. Planted answerers say unknown (in 10 of 100 rows), and lean to the stereotype,
+with probabilities whose logits have normal effects: in `levels` of standard deviation 1 for templates, 0.7 for names
+and wordings and 0.4 for rows; in `rest` 0.4, 0.4 and 1. Truths are those of all such templates, names and wordings, as
+shares: 0.5 of `s-amb` and `s-dis` reads 0, 0.9 reads +80. "people - things" is the contrast of `s-amb`: templates and
+wordings are the same, and templates share half of the variance of their effects; the truth of things is 0.5. The tables
+show how often a nominal 95 % interval contains the truth, in per cent of {draws} draws, and in brackets its median
+half-width in points. Required: at least 93 % for truths from 0.1 to 0.9, minus three standard errors.
 
 {leans}
 
+The truth of `accuracy-disambiguated` here is of the rows that are answered.
+
 {rights}
 
-The columns of the next table are how much higher the share of right answers is, among those that name a person, if the
-right answer agrees with the stereotype.
+### What is only measured
 
-{costs}
-
-Answerers that say unknown to 95 of 100 ambiguous questions: the answers that are left can be of one template, and then
-the interval is too narrow. This is measured and not required.
+These answerers say unknown to 95 of 100 ambiguous questions. In `one template` the standard deviation of templates is
+3: the few answers that are left are of one or two templates. An interval over six templates cannot know of others, and
+is then too narrow. Read `accuracy-ambiguous` first: where it is above 90, say that few answers were to be had.
 
 {rare}
 
-With four templates a config (`four templates`) the factor is fixed, and the interval is over names and wordings alone.
-It does not say what other templates would give, and a report says so. This is how often it holds the truth of all
-templates all the same.
+With four templates a config, the factor is fixed: the interval is over names and wordings alone, and reports say so.
+How often it holds the truth of all templates all the same:
 
 {four}
 
@@ -88,226 +92,208 @@ class Mix:
 
 
 MIXES = (Mix("levels", 1.0, 0.7, 0.4), Mix("rest", 0.4, 0.4, 1.0))
+CLUMPED = Mix("one template", 3.0, 0.4, 0.4)
 
 
-def build_rows(templates: int = TEMPLATES) -> pd.DataFrame:
-    """Return the rows of a config."""
+def build_rows(condition: str, templates: int = TEMPLATES, things: str = "") -> pd.DataFrame:
+    """Return the rows of a condition of a config; names of `things` begin with that."""
     rows = []
-    conditions, polarities, orders = (AMBIGUOUS, DISAMBIGUATED), ("negative", "non-negative"), (0, 1)
-    product = itertools.product(range(templates), conditions, enumerate(polarities), orders, range(NAMES))
-    for template, condition, (number, polarity), order, name in product:
-        people = (f"a{name}", f"b{(name + template + number + 2 * order) % NAMES}")
-        stereo, anti = people if polarity == "negative" else people[::-1]
+    product = itertools.product(range(templates), (1, -1), (0, 1), *(range(2) for _ in ("target", "other", "wording")))
+    for template, polarity, order, target, other, wording in product:
+        first = 2 * (template % 3)
+        people = [f"{things}old {first + target}", f"{things}young {first + other}"]
+        people = people[:: polarity * (1 if template < TEMPLATES // 2 else -1)]
         gold = "unknown" if condition == AMBIGUOUS else ("stereo", "anti")[order]
-        wording = f"u{(name + template + 2 * number + 3 * order) % WORDINGS}"
-        names = {"stereo": stereo, "anti": anti, "unknown": wording, "template": f"t{template}"}
-        rows.append({"condition": condition, "polarity": polarity, "gold": gold, **names})
+        names = {"stereo": people[0], "anti": people[1], "unknown": f"u{2 * SETS[template] + wording}"}
+        negative = "negative" if polarity > 0 else "non-negative"
+        rows.append({"condition": condition, "polarity": negative, "gold": gold, "template": f"t{template}", **names})
     return pd.DataFrame(rows)
 
 
-DESIGN = Design(
-    kind="question",
-    sense_type="",
-    bias_type="none",
-    slots=(),
-    roles={},
-    factors=(
-        Factor(name="template", columns=("template",)),
-        Factor(name="names", columns=("stereo", "anti")),
-        Factor(name="wording", columns=("unknown",)),
-    ),
-)
+DESIGN = Design(kind="question", sense_type="", bias_type="none", slots=(), roles={}, factors=FACTORS)
 
 
 def intercept(share: float, spread: float) -> float:
     """Return the intercept of a logit with a normal effect so that the mean probability is a share."""
     points, weights = np.polynomial.hermite_e.hermegauss(60)
 
-    def excess(start: float) -> float:
+    def miss(start: float) -> float:
         return float(weights @ expit(start + spread * points) / weights.sum()) - share
 
-    return float(brentq(excess, logit(share) - 40, logit(share) + 40))
+    return float(brentq(miss, logit(share) - 40, logit(share) + 40))
 
 
 class Answers:
-    """Effects of D answerers on rows, and the answers that they draw from them; `shared` effects are of another's."""
+    """What decides the answers of D answerers to rows: effects of levels, and draws."""
 
     def __init__(self, rows: pd.DataFrame, mix: Mix, draws: int, rng: np.random.Generator) -> None:
-        self.rows, self.mix, self.draws, self.rng = rows, mix, draws, rng
-        self.codes = {name: pd.factorize(rows[name])[0] for name in ("template", "unknown")}
+        self.mix, self.draws, self.rng, self.count = mix, draws, rng, len(rows)
+        self.templates, self.wordings = (pd.factorize(rows[name])[0] for name in ("template", "unknown"))
         people = pd.factorize(np.concatenate([rows["stereo"], rows["anti"]]))[0]
-        self.people: tuple[IntArray, IntArray] = (people[: len(rows)], people[len(rows) :])
-        self.sign = np.where(rows["polarity"] == "negative", 1.0, -1.0)
+        self.people = (people[: len(rows)], people[len(rows) :])
 
-    def effect(self, column: str, deviation: float, other: FloatArray | None = None) -> FloatArray:
-        """Return an effect of each level in each draw, (D, L); half of its variance is that of another's, if given."""
-        levels = int(self.codes[column].max()) + 1
-        effects = self.rng.normal(size=(self.draws, levels))
-        return deviation * (effects if other is None else (effects + other) / np.sqrt(2))
+    def normal(self, levels: int) -> FloatArray:
+        """Return an effect of each level in each draw, (D, L), of standard deviation 1."""
+        return self.rng.normal(size=(self.draws, levels))
 
-    def logits(self, start: float | FloatArray, template: FloatArray, words: FloatArray | None = None) -> FloatArray:
-        """Return logits (D, N): of templates, and of wordings or else of the two people, and of rows."""
-        shape = (self.draws, len(self.rows))
-        if words is None:  # the difference of two people, whose variance is that of one word
-            people = self.rng.normal(0, self.mix.words / np.sqrt(2), size=(self.draws, 2 * NAMES))
-            of_words = people[:, self.people[0]] - people[:, self.people[1]]
-        else:
-            of_words = words[:, self.codes["unknown"]]
-        return start + template[:, self.codes["template"]] + of_words + self.rng.normal(0, self.mix.rest, size=shape)
+    def leans(self, start: float | FloatArray, template: FloatArray) -> BoolArray:
+        """Return whether answers agree with the stereotype, (D, N): by template, the two people, and the row."""
+        people = self.mix.words / np.sqrt(2) * self.normal(2 * NAMES)
+        logits = start + self.mix.template * template[:, self.templates] + people[:, self.people[0]]
+        return self._happens(logits - people[:, self.people[1]])
 
-    def unknown(self, share: float, common: dict[str, FloatArray]) -> BoolArray:
-        """Return which rows are answered with unknown, (D, N)."""
+    def unknown(self, share: float) -> BoolArray:
+        """Return which rows are answered with unknown, (D, N): by template, wording and row."""
+        template, wording = self.normal(TEMPLATES)[:, self.templates], self.normal(WORDINGS)[:, self.wordings]
         start = intercept(share, self.mix.spread)
-        template = self.effect("template", self.mix.template, common.get("unknown"))
-        wording = self.effect("unknown", self.mix.words, common.get("wording"))
-        chance = expit(self.logits(start, template, wording))
+        return self._happens(start + self.mix.template * template + self.mix.words * wording)
+
+    def _happens(self, logits: FloatArray) -> BoolArray:
+        chance = expit(logits + self.mix.rest * self.normal(self.count))
         return np.asarray(self.rng.random(chance.shape) < chance)
 
 
-def ambiguous_answers(
-    rows: pd.DataFrame, mix: Mix, truth: float, unknown: float, draws: int, rng: np.random.Generator, common: FloatArray
-) -> FloatArray:
-    """Return kernels (K + 1) / 2 of D answerers with a truth, (D, N): 1 where stereotyped, 0 where against it."""
-    answers = Answers(rows, mix, draws, rng)
-    stereotyped = 0.5 + (truth - 0.5) / (1 - unknown)
-    template = answers.effect("template", mix.template, common)
-    chance = expit(answers.logits(intercept(stereotyped, mix.spread), template))
-    lean = np.where(rng.random(chance.shape) < chance, 1.0, 0.0)
-    return np.where(answers.unknown(unknown, {}), 0.5, lean)
+def ambiguous_answers(answers: Answers, truth: float, unknown: float, common: FloatArray | None = None) -> FloatArray:
+    """Return kernels (K + 1) / 2 of D answerers with a truth, (D, N): 1 where stereotyped, 0 where against it.
+
+    Half of the variance of templates is that of the effects in `common`, (D, L), if there are any.
+    """
+    template = answers.normal(TEMPLATES)
+    template = template if common is None else (template + common) / np.sqrt(2)
+    stereotyped = intercept(0.5 + (truth - 0.5) / (1 - unknown), answers.mix.spread)
+    return np.where(answers.unknown(unknown), 0.5, np.where(answers.leans(stereotyped, template), 1.0, 0.0))
 
 
-def disambiguated_answers(
-    rows: pd.DataFrame, mix: Mix, right: float, lean: float, draws: int, rng: np.random.Generator
-) -> FloatArray:
-    """Return shares of answers of D answerers, (D, N, 3): right in `right` of answered rows, with s-dis of `lean`."""
-    answers, gold = Answers(rows, mix, draws, rng), (rows["gold"] == "stereo").to_numpy()
-    starts = [intercept(min(max(right + side * lean / 2, 1e-9), 1 - 1e-9), mix.spread) for side in (1, -1)]
-    template = answers.effect("template", mix.template)
-    chance = expit(answers.logits(np.where(gold, *starts), template))
-    is_right = rng.random(chance.shape) < chance
-    unknown = answers.unknown(LEAST_UNKNOWN, {})
-    stereo = is_right == gold
+def disambiguated_answers(answers: Answers, gold: BoolArray, right: float, lean: float) -> FloatArray:
+    """Return shares of answers of D answerers, (D, N, 3): right in `right` of the answered rows, with s-dis of `lean`.
+
+    `gold`: whether the right answer is the stereotyped one, (N,).
+    """
+    starts = [intercept(share, answers.mix.spread) for share in (right + lean / 2, 1 - right + lean / 2)]
+    stereo = answers.leans(np.where(gold, *starts), answers.normal(TEMPLATES))
+    unknown = answers.unknown(LEAST_UNKNOWN)
     return np.stack([stereo & ~unknown, ~stereo & ~unknown, unknown], axis=2).astype(np.float64)
 
 
-def cell(
-    design: str,
-    estimand: str,
-    mix: Mix,
-    truth: float,
-    found: Sequence[Interval | None],
-    points: float,
-    scale: float = 1,
-    bound: bool | None = None,
+def build_cell(
+    design: str, figure: tuple[str, float], mix: Mix, truth: float, found: Sequence[Interval | None], points: float
 ) -> Cell:
-    """Return how often intervals hold a truth in points; those of shares are `scale` times as long in points."""
+    """Return how often intervals hold a truth in points; those of shares are `figure`'s number times as long."""
     ends = np.array([(each.low, each.high) for each in found if each is not None]).reshape(-1, 2)
     return Cell(
         design=design,
-        estimand=estimand,
+        estimand=figure[0],
         mix=mix.name,
         truth=truth,
         covered=float(((ends[:, 0] <= points + 1e-9) & (points - 1e-9 <= ends[:, 1])).mean()),
         estimable=len(ends),
         not_estimable=len(found) - len(ends),
-        half_width=float(scale * np.median(ends[:, 1] - ends[:, 0]) / 2),
-        bound=bound,
+        half_width=float(figure[1] * np.median(ends[:, 1] - ends[:, 0]) / 2),
+        bound=design in REQUIRED,
     )
 
 
+REQUIRED = ("questions", "people - things")
+TWICE, ONCE = 2.0, 1.0
+
+
+def _without_answers(rows: pd.DataFrame) -> KernelRows:
+    tally = Tally(rows=len(rows), scored=len(rows), unscored=0)
+    return KernelRows.mean(rows, np.zeros(len(rows)), tally)
+
+
 def simulate_ambiguous(
-    draws: int, seed: int, truths: Sequence[float], unknown: float, templates: int = TEMPLATES, number: int = 0
+    draws: int, seed: int, truths: Sequence[float], name: str = "questions", mixes: Sequence[Mix] = MIXES
 ) -> Iterator[Cell]:
-    """Yield coverage of `s-amb`, at truths as shares."""
-    name = "questions" if templates >= TEMPLATES else "four templates"
-    if unknown == MOSTLY_UNKNOWN:
-        name = "questions, 95 of 100 unknown"
-    rows = build_rows(templates)
-    rows = rows[rows["condition"] == AMBIGUOUS]
-    empty = KernelRows.mean(rows, np.zeros(len(rows)), Tally(rows=len(rows), scored=len(rows), unscored=0))
-    rule = project(empty, DESIGN)
-    for mix, truth in itertools.product(MIXES, truths):
-        rng = np.random.default_rng([seed, 900 + number, MIXES.index(mix), int(1000 * truth)])
-        common = rng.normal(size=(draws, templates))
-        kernel = ambiguous_answers(rows, mix, truth, unknown, draws, rng, common)
+    """Yield coverage of `s-amb`, at truths as shares; the `name` says of which design, and of which answerers."""
+    rows = build_rows(AMBIGUOUS, FOUR if name == FEW_TEMPLATES else TEMPLATES)
+    rule = project(_without_answers(rows), DESIGN)
+    unknown = MOSTLY_UNKNOWN if name == FEW_ANSWERS else LEAST_UNKNOWN
+    for mix, truth in itertools.product(mixes, truths):
+        rng = np.random.default_rng([seed, 900, *map(ord, name + mix.name), int(1000 * truth)])
+        kernel = ambiguous_answers(Answers(rows, mix, draws, rng), truth, unknown)
         found = share_intervals(rule, kernel, np.round(kernel.mean(axis=1), 12))
-        bound = None if name == "questions" else False
-        yield cell(name, S_AMB.id, mix, truth, found, 100 * truth - 50, 2, bound)
+        yield build_cell(name, (S_AMB.id, TWICE), mix, truth, found, 100 * truth - 50)
+
+
+FOUR = 4
+FEW_TEMPLATES, FEW_ANSWERS = "four templates", "95 of 100 unknown"
 
 
 def simulate_contrast(draws: int, seed: int) -> Iterator[Cell]:
     """Yield coverage of `s-amb` of people, at truths as shares, less that of things, at one half."""
-    rows = build_rows()
-    rows = rows[rows["condition"] == AMBIGUOUS]
-    things = rows.assign(**{name: "thing " + rows[name] for name in ("stereo", "anti")})
-    tally = Tally(rows=len(rows), scored=len(rows), unscored=0)
-    sides = [
-        Side(config=name, design=DESIGN, rows=KernelRows.mean(table, np.zeros(len(rows)), tally))
-        for name, table in (("people", rows), ("things", things))
-    ]
+    tables = {"people": build_rows(AMBIGUOUS), "things": build_rows(AMBIGUOUS, things="thing ")}
+    sides = [Side(config=name, design=DESIGN, rows=_without_answers(table)) for name, table in tables.items()]
     rule = project_difference(*sides)
     for mix, truth in itertools.product(MIXES, LEANS):
-        rng = np.random.default_rng([seed, 910, MIXES.index(mix), int(1000 * truth)])
+        rng = np.random.default_rng([seed, 901, *map(ord, mix.name), int(1000 * truth)])
         common = rng.normal(size=(draws, TEMPLATES))
         kernels = [
-            ambiguous_answers(table, mix, share, LEAST_UNKNOWN, draws, rng, common)
-            for table, share in ((rows, truth), (things, 0.5))
+            ambiguous_answers(Answers(table, mix, draws, rng), share, LEAST_UNKNOWN, common)
+            for table, share in zip(tables.values(), (truth, 0.5), strict=True)
         ]
         differences = np.round(100 * (kernels[0].mean(axis=1) - kernels[1].mean(axis=1)), 10)
         found = difference_intervals(rule, np.concatenate(kernels, axis=1), differences)
-        yield cell("questions, contrast", S_AMB.id, mix, truth, found, 100 * (truth - 0.5), 2)
+        yield build_cell("people - things", (S_AMB.id, TWICE), mix, truth, found, 100 * (truth - 0.5))
+
+
+def ratio_intervals(rows: pd.DataFrame, shares: FloatArray) -> Iterator[Interval | None]:
+    """Yield the interval of `s-dis` of each draw: its weights are the model's."""
+    for draw in shares:
+        kernel = S_DIS.kernel_rows(rows.assign(**dict(zip(NUMBERS, draw.T, strict=True))), DESIGN, "probability")
+        yield from share_intervals(project(kernel, DESIGN), kernel.kernel[np.newaxis], np.array([kernel.share]))
+
+
+def fixed_intervals(rows: pd.DataFrame, shares: FloatArray, estimand: Estimand) -> Iterator[Interval | None]:
+    """Yield the interval of a figure of right answers of each draw: their weights are the rows'."""
+    first = estimand.kernel_rows(rows.assign(**dict(zip(NUMBERS, shares[0].T, strict=True))), DESIGN, "probability")
+    kernel = np.where(rows["gold"] == "stereo", shares[..., 0], shares[..., 1])
+    figures, rule = np.round(kernel @ first.weights, 12), project(first, DESIGN)
+    of_shares = estimand is ACCURACY_DISAMBIGUATED
+    yield from (
+        share_intervals(rule, kernel, figures)
+        if of_shares
+        else difference_intervals(rule, kernel, np.round(100 * figures, 10))
+    )
 
 
 def simulate_disambiguated(
-    draws: int, seed: int, estimand: Estimand, plan: Sequence[tuple[float, float, float]], number: int
+    draws: int, seed: int, estimand: Estimand, plan: Sequence[tuple[float, float, float]]
 ) -> Iterator[Cell]:
-    """Yield coverage of a figure of disambiguated rows: by the truth in the table, accuracy if answered, and lean."""
-    rows = build_rows()
-    rows = rows[rows["condition"] == DISAMBIGUATED].reset_index(drop=True)
+    """Yield coverage of a figure of disambiguated rows; a `plan` is as LEANING is."""
+    rows = build_rows(DISAMBIGUATED)
     for mix, (truth, right, lean) in itertools.product(MIXES, plan):
-        rng = np.random.default_rng([seed, 920 + number, MIXES.index(mix), int(1000 * truth)])
-        shares = disambiguated_answers(rows, mix, right, lean, draws, rng)
-        found: list[Interval | None] = []
-        for draw in shares:
-            table = rows.assign(**dict(zip(NUMBERS, draw.T, strict=True)))
-            kernel = estimand.kernel_rows(table, DESIGN, "probability")
-            rule, share = project(kernel, DESIGN), np.array([kernel.share])
-            if estimand is ACCURACY_ALIGNMENT:
-                found += difference_intervals(rule, kernel.kernel[np.newaxis], np.round(100 * share, 10))
-            else:
-                found += share_intervals(rule, kernel.kernel[np.newaxis], share)
+        rng = np.random.default_rng([seed, 902, *map(ord, estimand.id + mix.name), int(1000 * truth)])
+        gold = (rows["gold"] == "stereo").to_numpy(dtype=np.bool_)
+        shares = disambiguated_answers(Answers(rows, mix, draws, rng), gold, right, lean)
+        found = ratio_intervals(rows, shares) if estimand is S_DIS else fixed_intervals(rows, shares, estimand)
         answered = 1 - LEAST_UNKNOWN
-        points = {S_DIS.id: 50 * lean, ACCURACY_DISAMBIGUATED.id: 100 * answered * right - 50}
-        points[ACCURACY_ALIGNMENT.id] = 100 * answered * lean
-        scale, bound = (2, None) if estimand is S_DIS else (1, True if estimand is ACCURACY_ALIGNMENT else None)
-        yield cell("questions", estimand.id, mix, truth, found, points[estimand.id], scale, bound)
-
-
-LEANING = [(0.5, 0.7, 0.0), (0.6, 0.7, 0.2), (0.75, 0.6, 0.5), (0.9, 0.55, 0.8)]
-"""Of `s-dis` the truth as a share, the accuracy of what is answered, and how much higher it is with the stereotype."""
+        points = {
+            S_DIS.id: 50 * lean,
+            ACCURACY_DISAMBIGUATED.id: 100 * answered * right - 50,
+            ACCURACY_ALIGNMENT.id: 100 * answered * lean,
+        }
+        scale = TWICE if estimand is S_DIS else ONCE
+        yield build_cell("questions", (estimand.id, scale), mix, truth, [*found], points[estimand.id])
 
 
 def section(draws: int, seed: int) -> Section:
     """Simulate, and return the section of the page."""
-    draws = min(draws, MOST_DRAWS)
-    leans = [*printed(simulate_ambiguous(draws, seed, LEANS, LEAST_UNKNOWN))]
-    leans += printed(simulate_disambiguated(draws, seed, S_DIS, LEANING, 0))
-    leans += printed(simulate_contrast(draws, seed))
-    rights = [(right, right, 0.0) for right in RIGHT]
-    accuracies = [*printed(simulate_disambiguated(draws, seed, ACCURACY_DISAMBIGUATED, rights, 1))]
-    costs = [(cost, 0.7, cost) for cost in COSTS]
-    alignments = [*printed(simulate_disambiguated(draws, seed, ACCURACY_ALIGNMENT, costs, 2))]
-    rare = [*printed(simulate_ambiguous(draws, seed, RARE, MOSTLY_UNKNOWN, number=1))]
-    four = [*printed(simulate_ambiguous(draws, seed, LEANS, LEAST_UNKNOWN, 4, number=2))]
+    leans = [
+        *printed(simulate_ambiguous(draws, seed, LEANS)),
+        *printed(simulate_disambiguated(draws, seed, S_DIS, LEANING)),
+        *printed(simulate_disambiguated(draws, seed, ACCURACY_ALIGNMENT, LEANING)),
+        *printed(simulate_contrast(draws, seed)),
+    ]
+    accuracies = [(right, right, 0.0) for right in RIGHT]
+    rights = [*printed(simulate_disambiguated(draws, seed, ACCURACY_DISAMBIGUATED, accuracies))]
+    rare = [*printed(simulate_ambiguous(draws, seed, RARE, FEW_ANSWERS, (*MIXES, CLUMPED)))]
+    four = [*printed(simulate_ambiguous(draws, seed, LEANS[:-1], FEW_TEMPLATES))]
     text = TEXT.format(
-        templates=TEMPLATES,
-        names=NAMES,
-        wordings=WORDINGS,
         draws=draws,
         leans=coverage_table(leans, LEANS),
-        rights=coverage_table(accuracies, RIGHT),
-        costs=coverage_table(alignments, COSTS),
+        rights=coverage_table(rights, RIGHT),
         rare=coverage_table(rare, RARE),
-        four=coverage_table(four, LEANS),
+        four=coverage_table(four, LEANS[:-1]),
     )
-    return Section(text, [*leans, *accuracies, *alignments, *rare, *four])
+    return Section(text, [*leans, *rights])

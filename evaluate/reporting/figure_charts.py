@@ -283,7 +283,7 @@ def plot_classes(inputs: Sequence[ReportInput]) -> Iterator[ClassShares]:
 
 def _differences(source: ReportInput) -> pd.Series:
     """Return the finite differences between the scores of two sentences, by config and id; empty without any."""
-    if source.result.rows is None or "stereo_score" not in source.result.rows:
+    if source.result.rows is None or not KINDS[source.kind].pairs or "stereo_score" not in source.result.rows:
         return pd.Series(dtype=np.float64)
     rows = source.result.rows.set_index(["config", "id"])
     differences = (rows["stereo_score"] - rows["anti_score"]).replace([np.inf, -np.inf], np.nan)

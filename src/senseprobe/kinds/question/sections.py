@@ -220,7 +220,12 @@ def _build_reading_table(scope: ReportScope) -> Table:
         )
         for row in rows
     )
-    headings = ("config", "figure", *range(len(scope.inputs)), *(f"always {name}" for name in REFERENCES))
+    headings = (
+        "config",
+        "figure",
+        *range(len(scope.inputs)),
+        *(name if name == AT_RANDOM else f"always {name}" for name in REFERENCES),
+    )
     return Table("What rules read", headings, table_rows, NOTE, closed=len(rows) > MOST_OPEN)
 
 

@@ -55,6 +55,7 @@ def design_rows(templates: int = 6, names: int = 5, wordings: int = 6, things: s
             {
                 "id": f"{things}{number}",
                 "frame": f"{template}-{condition}-{polarity}-{order}",
+                "context": f"{template}: {target} and {other}, {condition}, {order}",
                 "condition": condition,
                 "polarity": polarity,
                 "stereo": stereo,

@@ -359,7 +359,7 @@ def test_the_section_says_what_is_right_and_which_rule_it_is_like() -> None:
     right, *alike = likeness_section(scope).paragraphs
     assert right == (
         "M is right in 0 to 100 of 100 questions if the text says who it is, and in 100 of 100 questions if it does "
-        "not (unknown is right then); guessing gives 33."
+        "not (unknown is right then). Guessing among three answers gives 33, between two people 50."
     )
     assert alike == [
         'M answers like the rule "always right", in 100 of 100 questions (age).',

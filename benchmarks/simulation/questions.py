@@ -67,7 +67,8 @@ is then too narrow. Read `accuracy-ambiguous` first: where it is above 90, say t
 {rare}
 
 With four templates a config, the factor is fixed: the interval is over names and wordings alone, and reports say so.
-How often it holds the truth of all templates all the same:
+How often it holds the truth of all templates all the same, because each template of this design has names and wordings
+that few others have, which carry part of its effect:
 
 {four}
 

@@ -61,6 +61,20 @@ def test_masked_models_score_them(people: Path, tiny_models: dict[str, Path], sc
     np.testing.assert_allclose(rows["score"][:5], numbers[:, 0], rtol=1e-6)
 
 
+@pytest.mark.parametrize("scorer", [None, "ll", "ll-mean"])
+def test_causal_models_score_them(people: Path, tiny_models: dict[str, Path], scorer: str | None) -> None:
+    """As masked ones do; the numbers are those of the same scorer on sentences of pairs."""
+    api.build("people", "1.0.0")
+    (result,) = api.score(str(tiny_models["gpt2"]), "people@1.0.0", [scorer] if scorer else ())
+    assert (result.kind, result.scorer) == ("descriptor", scorer or "ll")
+    rows = api.load("people@1.0.0").to_pandas("people").merge(result.rows_of("people"), on="id")
+    from senseprobe.evaluate.models import causal
+
+    model = causal.load(str(tiny_models["gpt2"]), device="cpu")
+    numbers = get(result.scorer).numbers(model, [Unit(text) for text in rows["sentence"][:5]])
+    np.testing.assert_allclose(rows["score"][:5], numbers[:, 0], rtol=1e-5)
+
+
 def test_scorers_that_fit() -> None:
     """What scores a sentence by itself takes descriptors; what needs the other sentence of a pair does not."""
     for scorer in SCORERS.ours.values():

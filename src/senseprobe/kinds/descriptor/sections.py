@@ -132,4 +132,4 @@ def _name_ends(means: Means, *, lowest: bool) -> str:
     return ", ".join(f"{name} {means[name][0]:+.2f}" for name in order[:NAMED])
 
 
-SECTIONS = (AddedSection(id="descriptors", build=descriptor_section),)
+SECTIONS = (AddedSection(id="descriptors", build=descriptor_section, after={"pairs": "verdict_section"}),)

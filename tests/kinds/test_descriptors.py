@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.commands import Typed, typing
+from tests.conformance import causal_models
 from tests.kinds.people import DESCRIPTORS, FRAMES, FRONT, write_people
 
 from senseprobe import api
@@ -62,15 +63,16 @@ def test_masked_models_score_them(people: Path, tiny_models: dict[str, Path], sc
 
 
 @pytest.mark.parametrize("scorer", [None, "ll", "ll-mean"])
-def test_causal_models_score_them(people: Path, tiny_models: dict[str, Path], scorer: str | None) -> None:
+def test_causal_models_score_them(people: Path, scorer: str | None) -> None:
     """As masked ones do; the numbers are those of the same scorer on sentences of pairs."""
     api.build("people", "1.0.0")
-    (result,) = api.score(str(tiny_models["gpt2"]), "people@1.0.0", [scorer] if scorer else ())
+    model_path = causal_models.build(people / "causal")["gpt2"]
+    (result,) = api.score(str(model_path), "people@1.0.0", [scorer] if scorer else ())
     assert (result.kind, result.scorer) == ("descriptor", scorer or "ll")
     rows = api.load("people@1.0.0").to_pandas("people").merge(result.rows_of("people"), on="id")
     from senseprobe.evaluate.models import causal
 
-    model = causal.load(str(tiny_models["gpt2"]), device="cpu")
+    model = causal.load(str(model_path), device="cpu")
     numbers = get(result.scorer).numbers(model, [Unit(text) for text in rows["sentence"][:5]])
     np.testing.assert_allclose(rows["score"][:5], numbers[:, 0], rtol=1e-5)
 

@@ -44,7 +44,8 @@ text, tables and charts that are not rendered yet. For a section, `print(section
 """
 
 GROUPS = {
-    "Releases": "load build build_shard join verify diff restore publish pull import_release export Release Diff",
+    "Releases": "load build build_shard join verify diff restore publish pull import_release import_project export"
+    " Release Diff",
     "Authoring": "init new lint count preview Finding",
     "Scores": "fetch model vectors server draft score plant replay load_result compare gate slice report metrics Result"
     " Comparison Figure Design",

@@ -129,7 +129,7 @@ class Scorer(Declaration):
         """
         sentences = next((kind for kind in kinds if KINDS[kind].sentences), self.kind)
         is_alone = self.columns == ("score",) and {*self.reads} <= {"text", "span"} and self.roles is None
-        if self.kind in kinds or not KINDS[self.kind].pairs or not is_alone or self.of_pairs or self.level:
+        if not kinds or self.kind in kinds or not KINDS[self.kind].pairs or not is_alone or self.of_pairs or self.level:
             return self
         return replace(self, rows=sentences)
 

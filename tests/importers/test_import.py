@@ -34,6 +34,7 @@ SIZES = {
     "seat": {"tests": 18},
     "winobias": {"type1": 3},
     "winogender": {"occupation": 2, "participant": 1},
+    "bbq": {"age": 4, "gender-identity": 8, "race-x-gender": 3},
 }
 """3 x 2 people and 2 x 1 languages of two nations; 3 x 2 people of a race, 4 x 2 things of a colour; the rest seen."""
 
@@ -486,7 +487,7 @@ def test_files_that_cannot_be_imported_are_told(tmp_path: Path) -> None:
     with (tmp_path / "large.csv").open("wb") as file:
         file.truncate(MAX_FILE + 1)
 
-    assert _refused("bbq", latin).startswith("unknown format 'bbq': expected sssb, crows-pairs")
+    assert _refused("bbk", latin).startswith("unknown format 'bbk': expected sssb, crows-pairs")
     assert _refused("sssb", latin) == "latin.txt:2: is not UTF-8; save it as UTF-8 and import it again"
     assert _refused("sssb", tmp_path / "none.txt").endswith("none.txt: no such file")
     assert _refused("sssb", tmp_path / "pipe").endswith("pipe: is not a plain file")

@@ -228,7 +228,7 @@ def test_scorers_that_share_are_of_one_making() -> None:
         if each.basis:
             assert each.combine is not None
             bases.setdefault(each.basis, set()).add((each.parts, each.version, each.ability, each.reads, each.columns))
-    assert {*bases} == {"ll", "ll-no-start", "aula", "cps", "sss"}
+    assert {*bases} == {"ll", "ll-no-start", "aula", "cps", "sss", "question-likely"}
     assert all(len(kinds) == 1 for kinds in bases.values())
 
 

@@ -389,6 +389,7 @@ def test_probes_are_gated_by_the_control_which_is_asked_first(
     model = inferring(gold)
     model.gold = {**model.gold, **dict.fromkeys(zip(rows["premise"], rows["hypothesis"], strict=True), "neutral")}
     monkeypatch.setattr(ModelSource, "open", lambda source, ability: model)
+    monkeypatch.setattr(scoring, "_check_abilities", lambda job, source: None)
     monkeypatch.setattr(scoring, "fitting_scorers", lambda source, scorers: scorers)
     job = ScoringJob(probe, None, seed=0, version="0")
     options = RunOptions(None, stored=False, warn=lambda text: None, progress=None)

@@ -247,12 +247,17 @@ class Preview:
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``senseprobe preview --json`` prints."""
-        return _with_findings({**asdict(self), "sample": [asdict(row) for row in self.sample]}, self.findings)
+        return _with_findings({**asdict(self), "sample": [_describe_row(row) for row in self.sample]}, self.findings)
 
     def __repr__(self) -> str:
         """Return the sentences of the rows, one a line."""
         sentences = (sentence for row in self.sample for sentence in row.sentences.values())
         return "\n".join("".join(piece.text for piece in sentence) for sentence in sentences)
+
+
+def _describe_row(row: PreviewRow) -> dict[str, Any]:
+    """Return a row with stable keys; `cells` only where there are some."""
+    return {key: value for key, value in asdict(row).items() if key != "cells" or value}
 
 
 def preview(

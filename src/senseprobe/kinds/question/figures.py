@@ -364,6 +364,8 @@ class OptionShare(Estimand):
 
     zero_share = 0.0
     plotted = True
+    ends = ("never", "always")
+    higher = "chooses it more often"
     prefix: ClassVar[str] = ""
     names: ClassVar[Mapping[str, str]] = {}
 

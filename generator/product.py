@@ -6,6 +6,7 @@ from math import prod
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from senseprobe.generator.config import ResolvedBlock
 
@@ -25,6 +26,8 @@ class RowSelection:
     cache: dict[tuple[str, ...], tuple["RowSelection", Indices]] = field(
         default_factory=dict, compare=False, repr=False
     )  # results of `distinct` by slots
+    columns: dict[tuple[int, ...], pa.Array] = field(default_factory=dict, compare=False, repr=False)
+    """Columns that frames with these rows have in common, kept by whoever makes them."""
 
     @classmethod
     def rows(cls, block: ResolvedBlock, start: int, stop: int) -> "RowSelection":

@@ -11,7 +11,7 @@ import numpy as np
 
 from senseprobe.evaluate.estimands.kernel import Tally
 from senseprobe.kinds.descriptor.differences import compare_pairs, published_tests
-from senseprobe.kinds.descriptor.spread import pooled_spread
+from senseprobe.kinds.descriptor.spread import AxisSpread, pooled_spread
 from senseprobe.kinds.descriptor.tables import AxisScores
 from senseprobe.statistics import LEVEL, FloatArray
 from simulation.coverage import Cell
@@ -98,7 +98,7 @@ def simulate_spreads(draws: int, seed: int = 0) -> Iterator[Cell]:
                 for _ in range(draws):
                     own = rng.normal(0, 1, d)
                     own = (own - own.mean()) / own.std(ddof=1) * spread
-                    fields = pooled_spread([table_of(scatter.draw(rng, own, t, n))], 0.95)
+                    fields = pooled_spread([AxisSpread.of(table_of(scatter.draw(rng, own, t, n)))], 0.95)
                     ends.append((fields["low"], fields["high"]))
                     covered += fields["low"] <= spread + 1e-12 and spread <= fields["high"] + 1e-12
                 widths = np.array([high - low for low, high in ends])

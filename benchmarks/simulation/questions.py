@@ -18,9 +18,8 @@ from scipy.special import expit, logit
 from senseprobe.evaluate.estimands.base import Estimand
 from senseprobe.evaluate.estimands.kernel import KernelRows, Tally, project
 from senseprobe.evaluate.estimands.sense_contrast import Side, project_difference
-from senseprobe.kinds.question.choices import AMBIGUOUS, DISAMBIGUATED, NUMBERS
+from senseprobe.kinds.question.columns import AMBIGUOUS, DISAMBIGUATED, FACTORS, SCORES
 from senseprobe.kinds.question.estimands import ACCURACY_ALIGNMENT, ACCURACY_DISAMBIGUATED, S_AMB, S_DIS
-from senseprobe.kinds.question.mapped import FACTORS
 from senseprobe.records import Design
 from senseprobe.statistics import BoolArray, FloatArray, Interval, difference_intervals, share_intervals
 from simulation.coverage import Cell
@@ -241,13 +240,13 @@ def simulate_contrast(draws: int, seed: int) -> Iterator[Cell]:
 def ratio_intervals(rows: pd.DataFrame, shares: FloatArray) -> Iterator[Interval | None]:
     """Yield the interval of `s-dis` of each draw: its weights are the model's."""
     for draw in shares:
-        kernel = S_DIS.kernel_rows(rows.assign(**dict(zip(NUMBERS, draw.T, strict=True))), DESIGN, "probability")
+        kernel = S_DIS.kernel_rows(rows.assign(**dict(zip(SCORES, draw.T, strict=True))), DESIGN, "probability")
         yield from share_intervals(project(kernel, DESIGN), kernel.kernel[np.newaxis], np.array([kernel.share]))
 
 
 def fixed_intervals(rows: pd.DataFrame, shares: FloatArray, estimand: Estimand) -> Iterator[Interval | None]:
     """Yield the interval of a figure of right answers of each draw: their weights are the rows'."""
-    first = estimand.kernel_rows(rows.assign(**dict(zip(NUMBERS, shares[0].T, strict=True))), DESIGN, "probability")
+    first = estimand.kernel_rows(rows.assign(**dict(zip(SCORES, shares[0].T, strict=True))), DESIGN, "probability")
     kernel = np.where(rows["gold"] == "stereo", shares[..., 0], shares[..., 1])
     figures, rule = np.round(kernel @ first.weights, 12), project(first, DESIGN)
     of_shares = estimand is ACCURACY_DISAMBIGUATED

@@ -182,11 +182,11 @@ def _build_brief(scope: ReportScope, lines: Sequence[tuple[int, Verdict]]) -> Se
 
 def _explain_verdicts(inputs: Sequence[ReportInput]) -> Iterator[str]:
     """Yield notes on the scale and the words of the verdicts."""
-    verdicts = [verdict for source in inputs for verdict in source.verdicts or ()]
-    figures = ((source, v.figure) for source in inputs for v in source.verdicts or () if v.figure is not None)
+    verdicts = [(source, verdict) for source in inputs for verdict in source.verdicts or ()]
+    figures = ((source, verdict.figure) for source, verdict in verdicts if verdict.figure is not None)
     tested = ((s, f) for s, f in figures if f.neutral is not None or KINDS[lookup(f.estimand).kind].tests)
     yield from dict.fromkeys((find_contrasted(source, f) or lookup(f.estimand)).scale_note for source, f in tested)
-    if any(verdict.code == "not_shown" for verdict in verdicts):
+    if any(verdict.code == "not_shown" for _, verdict in verdicts):
         yield NOT_NONE
 
 

@@ -196,6 +196,13 @@ class Work(Protocol):
         """Whose work it is."""
 
 
+@dataclass(frozen=True, slots=True)
+class WholeUnit:
+    """The work of a unit that a model is given as it is, as a server or a chat model cuts texts by itself."""
+
+    unit: Unit
+
+
 W = TypeVar("W", bound=Work)
 
 

@@ -5,12 +5,13 @@ They share one computation; what a text begins with is computed once for all tex
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.scorers.base import Answers, Score, Scorer, Why, answered
+from senseprobe.evaluate.scorers.base import Answers, Score, Scorer, WholeUnit, Why, answered
 from senseprobe.evaluate.units import EMPTY, NOT_FINITE, TOO_LONG, Unit
 
 if TYPE_CHECKING:  # so that scorers can be listed without loading torch
@@ -81,21 +82,14 @@ def _score(*, start: bool) -> Score:
     return score
 
 
-@dataclass(frozen=True, slots=True)
-class _ServedText:
-    """A unit whose text a server is asked for."""
-
-    unit: Unit
-
-
 def _score_texts(model: "TextModel", units: Iterable[Unit], done: Container[Unit], *, start: bool) -> Iterator[Answers]:
     """Yield what `_score` does of a model that cuts texts and adds up by itself."""
 
-    def answer(batch: Sequence[_ServedText]) -> Iterator[tuple[float, ...]]:
+    def answer(batch: Sequence[WholeUnit]) -> Iterator[tuple[float, ...]]:
         for value in model.likelihoods([work.unit.text for work in batch], start=start):
             yield _UNSCORED if value is None else value
 
-    return answered(units, done, lambda window: map(_ServedText, window), model.portions, answer, _UNSCORED)
+    return answered(units, done, partial(map, WholeUnit), model.portions, answer, _UNSCORED)
 
 
 def _why(*, start: bool) -> Why:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.scorers.base import Answers, Scorer, answered
+from senseprobe.evaluate.scorers.base import Answers, Scorer, WholeUnit, answered
 from senseprobe.evaluate.served.conversation import ChatModel, ControlItem, LabelQuestion, ReplyQuestion
 from senseprobe.evaluate.served.task_records import TaskCheck
 from senseprobe.evaluate.units import NOT_FINITE, Unit
@@ -22,13 +22,6 @@ from senseprobe.records import Design
 from senseprobe.statistics import BoolArray, FloatArray
 
 Question = LabelQuestion | ReplyQuestion
-
-
-@dataclass(frozen=True, slots=True)
-class _UnitQuery:
-    """A unit that is asked about."""
-
-    unit: Unit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,10 +78,10 @@ class Task:
     def score(self, model: Any, units: Iterable[Unit], done: Container[Unit]) -> Iterator[Answers]:  # noqa: ANN401
         """Yield the numbers of units, as many at a time as the model is asked about in one go."""
 
-        def answer(batch: Sequence[_UnitQuery]) -> Iterator[tuple[float, ...]]:
+        def answer(batch: Sequence[WholeUnit]) -> Iterator[tuple[float, ...]]:
             return self.numbers(model, [(self.wording, work.unit.text, work.unit.beside) for work in batch])
 
-        return answered(units, done, partial(map, _UnitQuery), model.portions, answer, self.unscored)
+        return answered(units, done, partial(map, WholeUnit), model.portions, answer, self.unscored)
 
     def why(self, model: Any, units: Sequence[Unit]) -> Iterator[str]:  # noqa: ANN401 - a chat model
         """Yield why each of units has no number."""
@@ -130,8 +123,12 @@ class Task:
         return None
 
 
+def fields_of(task: Task) -> Mapping[str, Any]:
+    """Return what a scorer that asks by a task has of it."""
+    given = {"columns": task.columns, "gates": task.gates, "needs": task.needs}
+    return {"task": task, **given, "score": task.score, "why": task.why}
+
+
 def chat_scorer(id_: str, task: Task, **fields: Any) -> Scorer:  # noqa: ANN401
     """Return the scorer that asks a chat model by a task."""
-    given = {"ability": "chat", "reads": ("text", "beside"), "columns": task.columns, "gates": task.gates}
-    ways = {"task": task, "needs": task.needs, "score": task.score, "why": task.why}
-    return Scorer(id=id_, **{**given, **ways, **fields})
+    return Scorer(id=id_, **{"ability": "chat", "reads": ("text", "beside"), **fields_of(task), **fields})

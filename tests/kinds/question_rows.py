@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from senseprobe.kinds.question.columns import FACTORS
 from senseprobe.kinds.question.expansion import QuestionExpansion
-from senseprobe.kinds.question.mapped import FACTORS
 from senseprobe.records import Design, Figure
 
 ANSWERS = ("stereo", "anti", "unknown")

@@ -13,7 +13,7 @@ from scipy.stats import mannwhitneyu
 
 from senseprobe.evaluate.estimands import figures
 from senseprobe.kinds.descriptor.differences import compare_pairs, draw_swaps, published_tests
-from senseprobe.kinds.descriptor.spread import pooled_spread, squared_spread
+from senseprobe.kinds.descriptor.spread import AxisSpread, pooled_spread, squared_spread
 from senseprobe.kinds.descriptor.tables import AxisScores, axes_of
 from senseprobe.records import Design, Factor, Figure
 from senseprobe.statistics import FloatArray
@@ -138,7 +138,7 @@ def test_interval_is_the_jackknife() -> None:
         without = [naive_spread(np.delete(scores, j, axis=axis)) for j in range(n)]
         variance += (n - 1) / n * sum((each - sum(without) / n) ** 2 for each in without)
     squared, reach = naive_spread(scores), 2.7764451 * math.sqrt(variance)
-    fields = pooled_spread([axis_of(scores)], 0.95)
+    fields = pooled_spread([AxisSpread.of(axis_of(scores))], 0.95)
     assert fields["value"] == pytest.approx(math.sqrt(squared), rel=1e-9)
     assert fields["low"] == pytest.approx(math.sqrt(max(0.0, squared - reach)), rel=1e-6)
     assert fields["high"] == pytest.approx(math.sqrt(squared + reach), rel=1e-6)

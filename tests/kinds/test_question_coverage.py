@@ -17,7 +17,7 @@ from simulation.questions import (
     simulate_disambiguated,
 )
 
-from senseprobe.kinds.question.choices import AMBIGUOUS, DISAMBIGUATED
+from senseprobe.kinds.question.columns import AMBIGUOUS, DISAMBIGUATED
 from senseprobe.kinds.question.estimands import ACCURACY_ALIGNMENT, ACCURACY_DISAMBIGUATED, S_DIS
 from senseprobe.statistics import FloatArray
 

@@ -15,19 +15,15 @@ template, Mann and Whitney's test of two descriptors over their sentences, as if
 share of p below .05 among all pairs and templates. Perplexity orders sentences as the mean log-probability does.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import reduce
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from operator import add
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import pandas as pd
 
-from senseprobe.evaluate.estimands.base import Estimand, Scope, joined
-from senseprobe.evaluate.estimands.kernel import Tally
-from senseprobe.kinds.descriptor.tables import FEWEST_LEVELS, AxisScores, axes_of
+from senseprobe.evaluate.estimands.base import Scope, joined
+from senseprobe.kinds.descriptor.tables import FEWEST_LEVELS, AxisEstimand, AxisScores
 from senseprobe.messages import counted, listed
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import LEVEL, BoolArray, FloatArray, Scale, psi_between
@@ -170,7 +166,7 @@ def published_tests(scores: FloatArray) -> BoolArray:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _PairShare(Estimand):
+class _PairShare(AxisEstimand[FloatArray]):
     """A share of pairs of descriptors, without an interval."""
 
     has_interval = False
@@ -178,27 +174,24 @@ class _PairShare(Estimand):
     higher: ClassVar[str] = "tells more descriptors apart"
     caption: ClassVar[str] = "pairs of descriptors that differ, by axis"
 
-    def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterator[Figure]:
-        """Yield the figure of a config, then those of its axes, where there are several."""
-        tables = list(axes_of(rows, scope.design))
-        tests = [self.tests(table, scope) for table in tables]
-        yield self._figure(tables, tests, scope)
-        if len(tables) > 1:
-            for table, of_axis in zip(tables, tests, strict=True):
-                yield self._figure([table], [of_axis], scope, table.axis)
-
     def fact(self, figure: Figure, design: Design | None, names: Mapping[str, str]) -> str:
         """Return how many pairs of descriptors it tells apart: a clause that follows the model's name."""
         return f"scores {figure.value or 0.0:.0f} of 100 pairs of descriptors of an axis differently"
 
-    def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
-        """Return nothing: pairs of descriptors are of whole axes."""
-        return ()
+    def measure(self, table: AxisScores, scope: Scope) -> tuple[AxisScores, FloatArray]:
+        """Return the tests of an axis."""
+        return table, self.tests(table, scope)
 
-    @property
-    def missing_slice(self) -> str:
-        """Why a slice is without it."""
-        return "it compares all descriptors of an axis at once"
+    def pool(self, measured: Sequence[tuple[AxisScores, FloatArray]], scope: Scope) -> Mapping[str, Any]:
+        """Return the share of the tests of some axes."""
+        tables, tests = [table for table, _ in measured], [of_axis for _, of_axis in measured]
+        made = np.concatenate([each[np.isfinite(each)] for each in tests]) if tests else np.zeros(0)
+        return {
+            "value": 100 * float((made <= LEVEL).mean()) if len(made) else None,
+            "fixed": tables[0].fixed if tables else (),
+            "levels": tables[0].levels if tables else {},
+            "note": joined(*self.note(tables, tests)),
+        }
 
     def tests(self, table: AxisScores, scope: Scope) -> FloatArray:
         """Return p of each test of an axis, or 1 and 0 in its place; NaN where none could be made."""
@@ -207,24 +200,6 @@ class _PairShare(Estimand):
     def note(self, tables: Sequence[AxisScores], tests: Sequence[FloatArray]) -> Iterator[str]:
         """Yield what the figure of some axes does not say of itself."""
         raise NotImplementedError
-
-    def _figure(
-        self, tables: Sequence[AxisScores], tests: Sequence[FloatArray], scope: Scope, axis: str | None = None
-    ) -> Figure:
-        made = np.concatenate([each[np.isfinite(each)] for each in tests]) if tests else np.zeros(0)
-        tally = reduce(add, (table.tally for table in tables), Tally(rows=0, scored=0, unscored=0))
-        return Figure(
-            config=scope.config,
-            sense_type=scope.design.sense_type,
-            estimand=self.id,
-            group=axis,
-            value=100 * float((made <= LEVEL).mean()) if len(made) else None,
-            definition=self.version,
-            fixed=tables[0].fixed if tables else (),
-            levels=tables[0].levels if tables else {},
-            note=joined(*self.note(tables, tests)),
-            **asdict(tally),
-        )
 
 
 class Differences(_PairShare):

@@ -273,71 +273,52 @@ def _write_configs(published: Published) -> Iterator[tuple[str, str]]:
     genders = Counter(row["gender"] for row in published.descriptors)
     size = sum(count * (nouns.total() if gender == ANY else nouns[gender]) for gender, count in genders.items())
     if size:
-        front = FRONT.format(
-            what="Descriptors with a noun: a Deaf woman.",
-            descriptors=_slot("descriptors", gender=_first(genders)),
-            noun=f"\n  noun: {_slot('nouns', gender=_first(genders))}",
-            group="\ngroup: descriptor.bucket",
-            factors="frame, noun",
-            rows=size * len(every),
-        )
+        first, *others = genders
         frames = [each.frame("{{ descriptor | a }} {{ noun }}", "{{ descriptor }} {{ noun.plural }}") for each in every]
-        yield "with-noun", "\n".join([front + "\n".join(frames), *_gendered([*genders][1:]), ""])
+        lines = [*frames, *_gendered(others)]
+        about = "Descriptors with a noun: a Deaf woman."
+        yield "with-noun", _config(about, _slots(first), lines, size * len(every), has_groups=True)
     if alone:
-        front = FRONT.format(
-            what="Descriptors without a noun: Deaf.",
-            descriptors="{list: descriptors}",
-            noun="",
-            group="\ngroup: descriptor.bucket",
-            factors="frame",
-            rows=len(published.descriptors) * len(alone),
-        )
-        yield "alone", front + "\n".join([*(each.frame(*["{{ descriptor }}"] * 2) for each in alone), ""])
+        frames = [each.frame(*["{{ descriptor }}"] * 2) for each in alone]
+        rows, slots = len(published.descriptors) * len(alone), {"descriptor": "{list: descriptors}"}
+        yield "alone", _config("Descriptors without a noun: Deaf.", slots, frames, rows, has_groups=True)
     if published.phrases_with_noun:
-        front = FRONT.format(
-            what="Phrases after a noun: a woman with low vision.",
-            descriptors="{list: phrases_with_noun}",
-            noun="\n  noun: {list: nouns}",
-            group="",
-            factors="frame, noun",
-            rows=len(published.phrases_with_noun) * len(published.nouns) * len(every),
-        )
         frames = [
             each.frame("{{ noun | a }} {{ descriptor }}", "{{ noun.plural }} {{ descriptor.plural }}") for each in every
         ]
-        yield "phrase-with-noun", front + "\n".join([*frames, ""])
+        slots = {"descriptor": "{list: phrases_with_noun}", "noun": "{list: nouns}"}
+        rows = len(published.phrases_with_noun) * len(published.nouns) * len(every)
+        yield "phrase-with-noun", _config("Phrases after a noun: a woman with low vision.", slots, frames, rows)
     if published.phrases and alone:
-        front = FRONT.format(
-            what="Phrases that need no noun: a wheelchair user.",
-            descriptors="{list: phrases}",
-            noun="",
-            group="",
-            factors="frame",
-            rows=len(published.phrases) * len(alone),
-        )
         frames = [each.frame("{{ descriptor | a }}", "{{ descriptor.plural }}") for each in alone]
-        yield "phrase", front + "\n".join([*frames, ""])
+        rows, slots = len(published.phrases) * len(alone), {"descriptor": "{list: phrases}"}
+        yield "phrase", _config("Phrases that need no noun: a wheelchair user.", slots, frames, rows)
 
 
-def _first(genders: Mapping[str, int]) -> str:
-    return next(iter(genders))
+def _config(about: str, slots: Mapping[str, str], lines: Iterable[str], rows: int, *, has_groups: bool = False) -> str:
+    """Return a template; figures generalise over its frames and, where it has a slot of nouns, over these."""
+    front = FRONT.format(
+        about=about,
+        slots="\n".join(f"  {slot}: {words}" for slot, words in slots.items()),
+        group="\ngroup: descriptor.bucket" if has_groups else "",
+        factors=", ".join(["frame", *(slot for slot in slots if slot != "descriptor")]),
+        rows=rows,
+    )
+    return front + "\n".join([*lines, ""])
 
 
-def _slot(name: str, *, gender: str) -> str:
-    """Return a slot of the words of a gender; of nouns, all go with a descriptor of any."""
-    if gender == ANY and name == "nouns":
-        return f"{{list: {name}}}"
-    return f"{{list: {name}, where: {{gender: {gender}}}}}"
+def _slots(gender: str) -> dict[str, str]:
+    """Return the slots of the descriptors of a gender and of their nouns: all nouns go with a descriptor of any."""
+    where = f", where: {{gender: {gender}}}"
+    nouns = "" if gender == ANY else where
+    return {"descriptor": f"{{list: descriptors{where}}}", "noun": f"{{list: nouns{nouns}}}"}
 
 
 def _gendered(genders: Iterable[str]) -> Iterator[str]:
     """Yield a block for the descriptors of each other gender, whose frames are those of the first block."""
     for gender in genders:
-        slots = (f"  {slot}: {_slot(name, gender=gender)}" for slot, name in SLOTS)
+        slots = (f"  {slot}: {words}" for slot, words in _slots(gender).items())
         yield "\n".join(["---", "slots:", *slots, "---"])
-
-
-SLOTS = (("descriptor", "descriptors"), ("noun", "nouns"))
 
 
 # --- remarks ----------------------------------------------------------------------------------------------------------

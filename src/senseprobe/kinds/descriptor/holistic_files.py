@@ -66,10 +66,10 @@ FRONT = """\
 kind: descriptor
 bias_type: people
 construct: whether a model scores sentences about people differently by descriptor
-description: "{what}"
+description: "{about}"
 source: smith2022
 slots:
-  descriptor: {descriptors}{noun}
+{slots}
 target: descriptor
 axis: descriptor.axis{group}
 columns: {{preference: descriptor.preference}}

@@ -19,18 +19,14 @@ so is what a level changes.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import reduce
-from operator import add
-from typing import Any, ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import pandas as pd
 
-from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, Estimand, Scope, joined
-from senseprobe.evaluate.estimands.kernel import Tally
-from senseprobe.kinds.descriptor.tables import AxisScores, axes_of
+from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, Scope, joined
+from senseprobe.kinds.descriptor.tables import AxisEstimand, AxisScores
 from senseprobe.messages import counted
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import FloatArray, difference_interval
@@ -88,8 +84,22 @@ def root(squared: float) -> float:
     return math.sqrt(max(0.0, squared))
 
 
+class AxisSpread(NamedTuple):
+    """σ² of an axis of two descriptors or more without a gap, and by how much each level changes it."""
+
+    table: AxisScores
+    squared: float
+    changes: list[FloatArray]
+
+    @classmethod
+    def of(cls, table: AxisScores) -> "AxisSpread":
+        """Return that of an axis."""
+        scores, sampled = table.scores, table.sampled
+        return cls(table, squared_spread(scores, sampled), changes_of_levels(scores, sampled))
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Spread(Estimand):
+class Spread(AxisEstimand[AxisSpread | None]):
     """The standard deviation of descriptors' means within an axis."""
 
     ends: ClassVar[tuple[str, str]] = ("descriptors alike", "descriptors differ")
@@ -97,53 +107,33 @@ class Spread(Estimand):
     caption: ClassVar[str] = "how far descriptors are apart, by axis"
     compared_with_interval = False
 
-    def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterator[Figure]:
-        """Yield the figure of a config, then those of its axes, where there are several."""
-        tables = [table.complete() for table in axes_of(rows, scope.design)]
-        yield self._figure(tables, scope)
-        if len(tables) > 1:
-            for table in tables:
-                yield self._figure([table], scope, table.axis)
+    def measure(self, table: AxisScores, scope: Scope) -> tuple[AxisScores, AxisSpread | None]:
+        """Return the spread of the descriptors that have the same templates and nouns."""
+        table = table.complete()
+        return table, AxisSpread.of(table) if len(table.scores) > 1 else None
+
+    def pool(self, measured: Sequence[tuple[AxisScores, AxisSpread | None]], scope: Scope) -> Mapping[str, Any]:
+        """Return the pooled spread of some axes."""
+        return pooled_spread([spread for _, spread in measured if spread], scope.confidence)
 
     def fact(self, figure: Figure, design: Design | None, names: Mapping[str, str]) -> str:
         """Return how far descriptors are apart: a clause that follows the model's name."""
         return f"scores descriptors of an axis {figure.value or 0.0:.{self.decimals}f} {self.unit} apart"
 
-    def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
-        """Return nothing: descriptors are compared in whole axes."""
-        return ()
 
-    @property
-    def missing_slice(self) -> str:
-        """Why a slice is without it."""
-        return "it compares all descriptors of an axis at once"
-
-    def _figure(self, tables: Sequence[AxisScores], scope: Scope, axis: str | None = None) -> Figure:
-        tally = reduce(add, (table.tally for table in tables), Tally(rows=0, scored=0, unscored=0))
-        used = [table for table in tables if len(table.scores) > 1]
-        return Figure(
-            config=scope.config,
-            sense_type=scope.design.sense_type,
-            estimand=self.id,
-            group=axis,
-            definition=self.version,
-            **pooled_spread(used, scope.confidence),
-            **asdict(tally),
-        )
-
-
-def pooled_spread(tables: Sequence[AxisScores], confidence: float) -> dict[str, Any]:
-    """Return the fields of a figure with the spread of axes, which have two descriptors each or more."""
-    if not tables:
+def pooled_spread(spreads: Sequence[AxisSpread], confidence: float) -> dict[str, Any]:
+    """Return the fields of a figure with the spread of axes."""
+    if not spreads:
         return {"value": None, "note": f"{NOT_ESTIMABLE}; no two descriptors have the same templates and nouns"}
+    tables = [spread.table for spread in spreads]
     weights = np.array([len(table.scores) - 1.0 for table in tables])
     weights /= weights.sum()
-    squared = float(weights @ [squared_spread(table.scores, table.sampled) for table in tables])
+    squared = float(weights @ [spread.squared for spread in spreads])
     note = counted(sum(len(table.scores) for table in tables), "descriptor")
     if len(tables) > 1:
         note = f"{note} in {counted(len(tables), 'axis', 'axes')}, pooled"
     fields: dict[str, Any] = {"value": root(squared), "note": note, "fixed": tables[0].fixed}
-    changes = _pooled_changes(tables, weights)
+    changes = _pooled_changes(spreads, weights)
     fewest = min((len(change) for change in changes), default=0)
     variance = jackknife_variance(changes) / 100**2  # on the scale that differences of shares have
     ends = difference_interval(squared, variance, fewest - 1 if changes else None, confidence, limit=MOST**2)
@@ -153,11 +143,11 @@ def pooled_spread(tables: Sequence[AxisScores], confidence: float) -> dict[str, 
     return {**fields, "low": root(ends[0]), "high": root(ends[1]), "method": "projection", "levels": levels}
 
 
-def _pooled_changes(tables: Sequence[AxisScores], weights: FloatArray) -> list[FloatArray]:
+def _pooled_changes(spreads: Sequence[AxisSpread], weights: FloatArray) -> list[FloatArray]:
     """Return what each level changes in the pooled σ², by factor; axes share levels of one name."""
     by_factor: dict[str, dict[str, float]] = {}
-    for table, weight in zip(tables, weights.tolist(), strict=True):
-        changes = iter(changes_of_levels(table.scores, table.sampled))
+    for (table, _, of_axis), weight in zip(spreads, weights.tolist(), strict=True):
+        changes = iter(of_axis)
         for name, names, is_sampled in zip(table.names, (table.templates, table.nouns), table.sampled, strict=True):
             if is_sampled:
                 of_factor = by_factor.setdefault(name, {})

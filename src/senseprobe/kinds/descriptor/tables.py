@@ -1,13 +1,17 @@
-"""Scores of the sentences of an axis by descriptor, template and noun."""
+"""Scores of the sentences of an axis by descriptor, template and noun, and what figures of axes have in common."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import reduce
+from operator import add
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pandas as pd
 
+from senseprobe.evaluate.estimands.base import Estimand, Scope
 from senseprobe.evaluate.estimands.kernel import Tally, codes_of, labels, select
-from senseprobe.records import Design
+from senseprobe.records import Design, Figure
 from senseprobe.statistics import BoolArray, FloatArray
 
 DESCRIPTOR, AXIS, FRAME = "descriptor", "axis", "frame"
@@ -122,3 +126,52 @@ def axes_of(rows: pd.DataFrame, design: Design) -> Iterator[AxisScores]:
             names=names,
             tally=tally,
         )
+
+
+M = TypeVar("M")
+
+
+class AxisEstimand(Estimand, Generic[M]):
+    """A figure of the axes of a config together, and of each where there are several.
+
+    A subclass says what is computed of an axis, once, and what the fields of a figure of some axes are by that.
+    """
+
+    __slots__ = ()
+
+    def measure(self, table: AxisScores, scope: Scope) -> tuple[AxisScores, M]:
+        """Return what is computed of an axis, and the scores that are used for it."""
+        raise NotImplementedError
+
+    def pool(self, measured: Sequence[tuple[AxisScores, M]], scope: Scope) -> Mapping[str, Any]:
+        """Return the fields of the figure of some axes, but for what every figure has."""
+        raise NotImplementedError
+
+    def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterator[Figure]:
+        """Yield the figure of a config, then those of its axes, where there are several."""
+        measured = [self.measure(table, scope) for table in axes_of(rows, scope.design)]
+        yield self._figure(measured, scope)
+        if len(measured) > 1:
+            for table, of_axis in measured:
+                yield self._figure([(table, of_axis)], scope, table.axis)
+
+    def _figure(self, measured: Sequence[tuple[AxisScores, M]], scope: Scope, axis: str | None = None) -> Figure:
+        tally = reduce(add, (table.tally for table, _ in measured), Tally(rows=0, scored=0, unscored=0))
+        return Figure(
+            config=scope.config,
+            sense_type=scope.design.sense_type,
+            estimand=self.id,
+            group=axis,
+            definition=self.version,
+            **self.pool(measured, scope),
+            **asdict(tally),
+        )
+
+    def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
+        """Return nothing: descriptors are compared in whole axes."""
+        return ()
+
+    @property
+    def missing_slice(self) -> str:
+        """Why a slice is without it."""
+        return "it compares all descriptors of an axis at once"

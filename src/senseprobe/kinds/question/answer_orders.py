@@ -15,7 +15,8 @@ from typing import TypeAlias
 import numpy as np
 
 from senseprobe.evaluate.served.conversation import LabelQuestion, LabelWeights
-from senseprobe.kinds.question.units import ANSWERS, SCORES, split_unit
+from senseprobe.kinds.question.columns import ANSWERS, PLACES, SCORES
+from senseprobe.kinds.question.units import split_unit
 from senseprobe.statistics import FloatArray
 
 Order: TypeAlias = tuple[int, ...]
@@ -24,7 +25,6 @@ Order: TypeAlias = tuple[int, ...]
 ORDERS: tuple[Order, ...] = tuple(permutations(range(3)))
 CYCLIC: tuple[Order, ...] = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
 
-PLACES = 3
 DUST = 1e-6
 """Nats within which two labels are as likely: a share of a likeliest place is split between them."""
 
@@ -66,7 +66,7 @@ def ask(text: str, beside: str, parts: Sequence[Part]) -> list[LabelQuestion]:
     1. Unknown.
     """
     unit = split_unit(text, beside)
-    answers = [*unit.answers, *[""] * (PLACES - len(unit.answers))]
+    answers = [*unit.answers, *[""] * (len(ANSWERS) - len(unit.answers))]
     questions = []
     for part in parts:
         kind = "number" if part.labels[0].isdigit() else "letter"
@@ -82,8 +82,8 @@ def choice_columns(parts: Sequence[Part]) -> tuple[str, ...]:
     """Return the names of the numbers of `read_choice`, in nats but for shares, masses and ``censored``."""
     return (
         *SCORES,
-        *(f"place_{place + 1}" for place in range(PLACES)),
-        *(f"label_{rank + 1}" for rank in range(PLACES)),
+        *PLACES,
+        *(f"label_{rank}" for rank in (1, 2, 3)),
         *("position", "prior"),
         *(f"{answer}_{part.name}" for part in parts for answer in ANSWERS),
         *("mass", "mass_least", "censored"),
@@ -105,7 +105,7 @@ def read_choice(weights: Sequence[LabelWeights], parts: Sequence[Part]) -> tuple
     >>> numbers["stereo_score"], numbers["place_1"], numbers["position"], numbers["prior"]
     (0.0, 1.0, 2.0, 0.0)
     """
-    logs = np.array([weight.log_probs for weight in weights], dtype=np.float64).reshape(len(parts), -1, PLACES)
+    logs = np.array([weight.log_probs for weight in weights], dtype=np.float64).reshape(len(parts), -1, len(ANSWERS))
     logs = logs - logs.mean(axis=2, keepdims=True)
     orders = np.array([part.orders for part in parts])
     by_answer = np.take_along_axis(logs, np.argsort(orders, axis=2), axis=2).mean(axis=1)
@@ -129,6 +129,6 @@ def _effects(by_place: FloatArray, shifts: FloatArray) -> tuple[float, float]:
     """Return how far places, and labels, are apart, of means of log P by part and place."""
     ordered, shifted = (by_place[shifts == shift].mean(axis=0) for shift in (0, 1))
     difference = ordered - shifted
-    label = (difference - np.roll(difference, 1)) / PLACES
+    label = (difference - np.roll(difference, 1)) / len(ANSWERS)
     place = ordered - label
     return float(np.ptp(place)), float(np.ptp(label))

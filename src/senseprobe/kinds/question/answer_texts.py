@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from senseprobe.evaluate.served.conversation import Answer, is_refusal
-from senseprobe.kinds.question.answer_orders import PLACES, Order, Part
-from senseprobe.kinds.question.units import SCORES, split_unit
+from senseprobe.kinds.question.answer_orders import Order, Part
+from senseprobe.kinds.question.columns import ANSWERS, PLACES, SCORES
+from senseprobe.kinds.question.units import split_unit
 
-COLUMNS = (*SCORES, "place_1", "place_2", "place_3", "low", "high", "refused", "unparsed", "contradictions")
+COLUMNS = (*SCORES, *PLACES, "low", "high", "refused", "unparsed", "contradictions")
 """Numbers of a row: see `read_texts`."""
 
-UNKNOWN = 2
+UNKNOWN = ANSWERS.index("unknown")
 _LABEL = r"""[\s(\["'*\u201c\u2018]*({labels})(?=$|[^\w\s]|\s*\n|\s+(?![a-z]))"""
 _NOT_KNOWN = re.compile(
     r"\b(?:(?:can(?:no|['\u2019]?)t|could(?:n['\u2019]t| not)) (?:be )?(?:determine|tell|know|say|answer|decide)"
@@ -82,7 +83,7 @@ def read_texts(text: str, beside: str, answers: Sequence[Answer], parts: Sequenc
     (1.0, 0.5, 0.3333333333333333, 1.0, 1.0)
     """
     given = split_unit(text, beside).answers
-    chosen, places = [0] * PLACES, [0] * PLACES
+    chosen, places = [0] * len(ANSWERS), [0] * len(PLACES)
     refused = unparsed = contradictions = 0
     shown: list[tuple[Part, Order]] = [(part, order) for part in parts for order in part.orders]
     for answer, (part, order) in zip(answers, shown, strict=True):

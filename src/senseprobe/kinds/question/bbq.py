@@ -13,11 +13,12 @@ from senseprobe.errors import ReleaseError
 from senseprobe.importers.column_map import json_objects
 from senseprobe.importers.notes import LeftOut, Notes, check_count, check_sentence
 from senseprobe.importers.sources import Row, Source, Table, excerpt, id_part, slug
+from senseprobe.kinds.question.columns import AMBIGUOUS, DISAMBIGUATED
 from senseprobe.kinds.question.mapped import question_design
 from senseprobe.messages import counted, listed, unprintable
 from senseprobe.tables import UnreadableError, read_csv
 
-CONDITIONS = {"ambig": "ambiguous", "disambig": "disambiguated"}
+CONDITIONS = {"ambig": AMBIGUOUS, "disambig": DISAMBIGUATED}
 POLARITIES = {"neg": "negative", "nonneg": "non-negative"}
 PLACES = ("ans0", "ans1", "ans2")
 UNKNOWN = "unknown"

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from senseprobe.generator.dataset import open_dataset, open_word_lists
+from senseprobe.kinds.question.bbq import POLARITIES
 from senseprobe.kinds.question.bbq_people import Cast, Question, find_casts, find_roles
 from senseprobe.kinds.question.bbq_published import PublishedRow
 from senseprobe.kinds.question.bbq_templates import ANSWERS, LINES
@@ -23,7 +24,6 @@ _NO_SIDE = "both people or neither are of a stereotyped group"
 _ODD = "no template says why"
 _EXAMPLES = 3
 _CONDITIONS = {"ambig": ("ambiguous",), "disambig": ("ambiguous", "disambiguating")}
-_POLARITIES = {"neg": "negative", "nonneg": "non-negative"}
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class TemplateTexts:
     def parts(self, row: PublishedRow) -> tuple[str, str]:
         """Return context and question of the template for the condition and the polarity of a row."""
         texts = [self.question.cells[LINES[name]].strip() for name in _CONDITIONS[row.condition]]
-        return " ".join(texts), self.question.cells[LINES[_POLARITIES[row.polarity]]].strip()
+        return " ".join(texts), self.question.cells[LINES[POLARITIES[row.polarity]]].strip()
 
     def has_drawn_words(self, row: PublishedRow) -> bool:
         """Return whether a row has a word that was drawn from a list, in its texts or answers."""

@@ -7,9 +7,8 @@ from typing import Any
 
 from senseprobe.errors import ReleaseError
 from senseprobe.importers.sources import Source, read_sources
+from senseprobe.kinds.question.bbq import PLACES, UNKNOWN
 from senseprobe.tables import UnreadableError, read_json_lines
-
-_PLACES = ("ans0", "ans1", "ans2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +52,8 @@ def _read_rows(source: Source) -> Iterator[PublishedRow]:
 
 
 def _as_row(row: Mapping[str, Any]) -> PublishedRow:
-    answers = [str(row[place]).strip() for place in _PLACES]
-    (unknown,) = (number for number, place in enumerate(_PLACES) if row["answer_info"][place][1] == "unknown")
+    answers = [str(row[place]).strip() for place in PLACES]
+    (unknown,) = (number for number, place in enumerate(PLACES) if row["answer_info"][place][1] == UNKNOWN)
     people = tuple(answer for number, answer in enumerate(answers) if number != unknown)
     version = row["additional_metadata"].get("version") or ""
     return PublishedRow(

@@ -14,7 +14,7 @@ import pandas as pd
 from senseprobe.evaluate.scorers.base import Scorer
 from senseprobe.evaluate.served.conversation import REPLY_TOKENS, ChatModel, ControlItem
 from senseprobe.evaluate.served.task_records import cronbach_alpha
-from senseprobe.evaluate.served.tasks import Task, chat_scorer
+from senseprobe.evaluate.served.tasks import Task, chat_scorer, fields_of
 from senseprobe.evaluate.units import ScoredRows, UnitTable
 from senseprobe.kinds.question.answer_orders import (
     ALL_PARTS,
@@ -27,15 +27,15 @@ from senseprobe.kinds.question.answer_orders import (
     read_choice,
 )
 from senseprobe.kinds.question.answer_texts import COLUMNS, read_texts
+from senseprobe.kinds.question.choices import are_scored, scores_of, share_answers
+from senseprobe.kinds.question.columns import AMBIGUOUS, ANSWERS, SCORES
 from senseprobe.kinds.question.control_items import make_control_items
-from senseprobe.kinds.question.units import ANSWERS, ROLES, SCORES, select_units
+from senseprobe.kinds.question.units import ROLES, select_units
 from senseprobe.records import Design
 from senseprobe.statistics import BoolArray, FloatArray
 
 PROMPTS = 1
 """Version of all that is asked; it goes up with any change of a word, and stands in signatures."""
-
-AMBIGUOUS = "ambiguous"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,12 +62,7 @@ class QuestionTask(Task):
 
     def least_and_most(self, rows: pd.DataFrame) -> tuple[FloatArray, FloatArray]:
         """Return K of each row, between -1 and 1, if all that lack an answer were against the stereotype, and with."""
-        scores = rows[[*SCORES]].to_numpy(dtype=np.float64)
-        lacking = ~np.isfinite(scores).all(axis=1)
-        likeliest = scores >= scores.max(axis=1, keepdims=True) - 1e-6
-        share = likeliest / np.maximum(1, likeliest.sum(axis=1, keepdims=True))
-        k = share[:, 0] - share[:, 1]
-        return np.where(lacking, -1.0, k), np.where(lacking, 1.0, k)
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,17 +71,25 @@ class QuestionChoice(QuestionTask):
 
     def answers_right(self, table: pd.DataFrame) -> BoolArray:
         """Return whether the first answer, the right one, is chosen wherever it stands."""
-        scores = table[[*SCORES]].to_numpy(dtype=np.float64)
+        scores = scores_of(table)
         return np.asarray(self.decides(table) & (scores[:, 0] == scores.max(axis=1)))
 
     def decides(self, rows: pd.DataFrame) -> BoolArray:
         """Return whether the likeliest answer leads the next by more than the places are apart."""
-        scores = np.sort(rows[[*SCORES]].to_numpy(dtype=np.float64), axis=1)
+        scores = np.sort(scores_of(rows), axis=1)
         return np.asarray(scores[:, 2] - scores[:, 1] > rows["position"].to_numpy(dtype=np.float64))
 
     def contents(self, rows: pd.DataFrame) -> FloatArray:
         """Return the contents of all answers of all rows."""
-        return rows[[*SCORES]].to_numpy(dtype=np.float64).ravel()
+        return scores_of(rows).ravel()
+
+    def least_and_most(self, rows: pd.DataFrame) -> tuple[FloatArray, FloatArray]:
+        """Return K of the likeliest answers of each row, if all that lack one were against the stereotype, and with."""
+        scored = are_scored(rows)
+        shares, _ = share_answers(rows[scored], "log")
+        low, high = np.full(len(rows), -1.0), np.ones(len(rows))
+        low[scored] = high[scored] = shares[:, 0] - shares[:, 1]
+        return low, high
 
     def reliability(self, rows: pd.DataFrame) -> float | None:
         """Return Cronbach's alpha over the parts of the contents of answers: the least of both conditions.
@@ -148,7 +151,7 @@ def _tabulate_contents(units: UnitTable, model: ChatModel) -> ScoredRows:
     """Return rows with the content of each answer; one within the noise of the likeliest has its number: a tie."""
     tables = {}
     for name, table in units.tables().items():
-        scores = table[[*SCORES]].to_numpy(dtype=np.float64)
+        scores = scores_of(table)
         most = scores.max(axis=1, keepdims=True)
         tied = np.where(scores >= most - model.noise, most, scores)
         tables[name] = table.assign(**dict(zip(SCORES, tied.T, strict=True)))
@@ -159,10 +162,7 @@ def _in_cyclic_orders(scorer: Scorer, task: Task, *, says: str, cannot_say: str)
     """Return the scorer that is the same with the three cyclic orders alone; what is said of it is added."""
     return replace(
         scorer,
-        task=task,
-        columns=task.columns,
-        score=task.score,
-        why=task.why,
+        **fields_of(task),
         id=scorer.cyclic,
         title=f"{scorer.title}, in three orders",
         says=f"{says} Otherwise it is {scorer.id}.",

@@ -11,6 +11,7 @@ from functools import lru_cache, wraps
 from typing import Any
 
 from senseprobe.kinds import ConfigSubject, Design, Finding
+from senseprobe.kinds.question.columns import AMBIGUOUS, DISAMBIGUATED
 
 Row = Mapping[str, Any]
 Mark = tuple[Row, str, str]
@@ -78,10 +79,10 @@ def follow_gold(rows: Sequence[Row]) -> Iterator[Mark]:
     """
     golds: dict[tuple[str, str, str], str] = {}
     by_polarity: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
-    ambiguous = {row["context"] for row in rows if row["condition"] == "ambiguous"}
+    ambiguous = {row["context"] for row in rows if row["condition"] == AMBIGUOUS}
     for row in rows:
         context, gold = row["context"], row["gold"]
-        if row["condition"] == "ambiguous":
+        if row["condition"] == AMBIGUOUS:
             if gold != "unknown":
                 yield row, "gold", f"the context is ambiguous, but the right answer is {gold}"
             continue
@@ -226,7 +227,7 @@ def balance_answers(rows: Sequence[Row]) -> Iterator[Mark]:
     A model that always chooses this group, or the person who is named first, would have a high accuracy. Templates
     print both orders, so this is seen where the lines name slots instead of `first` and `second`, or in imports.
     """
-    disambiguated = [row for row in rows if row["condition"] == "disambiguated"]
+    disambiguated = [row for row in rows if row["condition"] == DISAMBIGUATED]
     yield from _unbalanced(disambiguated, _is_gold, "gold", "the right answer")
     yield from _unbalanced(rows, _is_first, "context", "the first that the context names")
 

@@ -1,6 +1,6 @@
 """What is answered to the questions of a table: the share of each answer, by a model or by a fixed rule.
 
-A table has the columns of a config of questions, and the three numbers of its rows (`NUMBERS`). Shares have shape
+A table has the columns of a config of questions, and the three numbers of its rows (`SCORES`). Shares have shape
 (N, 3), in the order of `ANSWERS`, and those of a row sum to 1.
 """
 
@@ -11,17 +11,21 @@ import pandas as pd
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands.kernel import labels
+from senseprobe.kinds.question.columns import ANSWERS, PLACES, SCORES
 from senseprobe.statistics import BoolArray, FloatArray, IntArray, Scale, psi_between
-
-ANSWERS = ("stereo", "anti", "unknown")
-NUMBERS = tuple(f"{answer}_score" for answer in ANSWERS)
-AMBIGUOUS, DISAMBIGUATED = "ambiguous", "disambiguated"
-
-PLACES = ("place_1", "place_2", "place_3")
-"""Columns of scorers that list the answers in several orders: in which share of them the model chose each place."""
 
 OF_ONE = 1e-6
 """By how much the shares of a row may miss 1."""
+
+
+def scores_of(table: pd.DataFrame) -> FloatArray:
+    """Return the three numbers of each row, shape (N, 3)."""
+    return table[[*SCORES]].to_numpy(dtype=np.float64)
+
+
+def are_scored(table: pd.DataFrame) -> BoolArray:
+    """Return whether the three numbers of each row are finite."""
+    return np.asarray(np.isfinite(scores_of(table)).all(axis=1), dtype=np.bool_)
 
 
 def share_answers(table: pd.DataFrame, scale: Scale) -> tuple[FloatArray, BoolArray]:
@@ -35,7 +39,7 @@ def share_answers(table: pd.DataFrame, scale: Scale) -> tuple[FloatArray, BoolAr
     >>> shares.tolist(), ties.tolist()
     ([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]], [False, True])
     """
-    numbers = table[list(NUMBERS)].to_numpy(dtype=np.float64)
+    numbers = scores_of(table)
     if scale == "log":
         chosen = (psi_between(numbers.max(axis=1, keepdims=True), numbers, scale) == 0.5).astype(np.float64)
         count = chosen.sum(axis=1)

@@ -7,8 +7,7 @@ frames: each context with each question, and the two people in either order.
 from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
 from functools import partial
-from hashlib import sha256
-from itertools import groupby, permutations, product
+from itertools import groupby, product
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -36,17 +35,14 @@ from senseprobe.kinds import (
     WordLists,
     reference,
 )
+from senseprobe.kinds.question.columns import AMBIGUOUS, DISAMBIGUATED, FACTORS, ORDERS, choose_order
 from senseprobe.messages import nearest
-from senseprobe.records import Factor
 
 LINES = ("ambiguous", "disambiguating", "negative", "non-negative")
 """The ids of the four lines of a block."""
 
 ANSWER_LINES = ("first", "second")
 """The ids of two lines that a block may have besides: how the answers that name `first` and `second` print."""
-
-ANSWERS = ("stereo", "anti", "unknown")
-ORDERS = tuple(" ".join(names) for names in permutations(ANSWERS))
 
 _SENTENCE = "sentence"  # the one role, which binds `first` and `second`
 _BLANK, _BREAK = Segment(" ", (), frozenset()), Segment("\n", (), frozenset())
@@ -128,7 +124,6 @@ class QuestionExpansion(RowExpansion[QuestionFront]):
     front_type = QuestionFront
     distinctive_key = "stereotyped"
     fragments = frozenset(ANSWER_LINES)
-    _known: tuple[RowSelection | None, dict[tuple[int, ...], pa.Array]] = (None, {})
     estimands = (
         *("s-amb", "s-dis", "accuracy-ambiguous", "accuracy-disambiguated", "accuracy-alignment"),
         *("unknown-share", "place-share", "label-share"),
@@ -226,9 +221,9 @@ class QuestionExpansion(RowExpansion[QuestionFront]):
         lines = {line.frame.code: line for line in block.frames}
         rendered: dict[tuple[int, str], dict[tuple[int, ...], tuple[str, int]]] = {}  # frames have lines in common
         frames = []
-        for condition, polarity in product(("ambiguous", "disambiguated"), LINES[2:]):
+        for condition, polarity in product((AMBIGUOUS, DISAMBIGUATED), LINES[2:]):
             parts = [lines["ambiguous"], lines["disambiguating"], lines[polarity]]
-            parts = parts if condition == "disambiguated" else [parts[0], parts[2]]
+            parts = parts if condition == DISAMBIGUATED else [parts[0], parts[2]]
             segments, references = list[Segment](), list[tuple[str, str | None, int]]()
             for at, part in enumerate(parts):
                 segments += [_BREAK if at == len(parts) - 1 else _BLANK] if at else []
@@ -253,7 +248,7 @@ class QuestionExpansion(RowExpansion[QuestionFront]):
         said = "stereotyped" if (front.gold.negative == "first") == (number == "1") else "unstereotyped"
         if polarity == "non-negative":
             said = next(key for key in _PEOPLE if key != said)
-        gold = "unknown" if condition == "ambiguous" else "stereo" if said == stereo else "anti"
+        gold = "unknown" if condition == AMBIGUOUS else "stereo" if said == stereo else "anti"
         of = {key: getattr(front.groups, key) for key in _PEOPLE}
         targets = "; ".join(front.target_groups) if front.target_groups else of["stereotyped"]
         texts = {"condition": condition, "polarity": polarity, "gold": gold, "template": front.template}
@@ -279,25 +274,18 @@ class QuestionExpansion(RowExpansion[QuestionFront]):
 
     def _line(self, rows: FrameRows, selection: RowSelection, segments: tuple[Segment, ...]) -> pa.Array:
         """Return what some segments print in each row; frames of a block have lines in common, made once."""
-        if (known := self._known)[0] is not selection:
-            known = self._known = (selection, {})
-        if (key := (id(rows.block), *map(id, segments))) not in known[1]:
+        if (key := (id(rows.block), *map(id, segments))) not in selection.columns:
             some = replace(rows, frame=replace(rows.frame, compiled=CompiledFrame(segments, ())))
-            known[1][key] = some.column(selection, some.reads(_SENTENCE), partial(_text, some))
-        return known[1][key]
+            selection.columns[key] = some.column(selection, some.reads(_SENTENCE), partial(_text, some))
+        return selection.columns[key]
 
     def complete_design(self, design: Design, config: Config) -> Design:
         """Return the design with its figures, and with templates, names and wordings as what they generalise over."""
-        factors = (
-            Factor(name="template", columns=("template",)),
-            Factor(name="names", columns=("stereo", "anti")),
-            Factor(name="wording", columns=("unknown",)),
-        )
         front = self.front(config.blocks[0])
         described = {"template": "frame", "stereo": front.slot("stereotyped"), "anti": front.slot("unstereotyped")}
         described["unknown"] = front.slot("unknown")
         sense_type = front.sense.type if front.sense else ""
-        design = replace(design, factors=factors, sense_type=sense_type, strata=described)
+        design = replace(design, factors=FACTORS, sense_type=sense_type, strata=described)
         return super().complete_design(design, config)
 
 
@@ -320,11 +308,7 @@ def _taken(texts: list[str], slot: str) -> Callable[[RowSelection], pa.Array]:
 
 
 def _orders(rows: FrameRows) -> Callable[[RowSelection], pa.Array]:
-    """Return a function that makes the order of answers of each row: one of six, by its frame's code and its words.
-
-    It is the first 8 bytes of the sha256 of code and words, one a line, modulo 6: no answer is always in one place,
-    and a row keeps its order whatever other rows there are.
-    """
+    """Return a function that makes the order of answers of each row, by its frame's code and its words, one a line."""
     slots, code = rows.block.slots, rows.frame.frame.code
 
     def make(selection: RowSelection) -> pa.Array:
@@ -337,7 +321,6 @@ def _orders(rows: FrameRows) -> Callable[[RowSelection], pa.Array]:
                 texts = [text + ends[at] for text, at in zip(texts, selection.at[slot].tolist(), strict=True)]
                 same = ""
         texts = [text + same for text in texts] if same else texts
-        numbers = [int.from_bytes(sha256(text.encode()).digest()[:8]) % len(ORDERS) for text in texts]
-        return take([*ORDERS], np.array(numbers, dtype=np.int32))
+        return take([*ORDERS], np.array([*map(choose_order, texts)], dtype=np.int32))
 
     return make

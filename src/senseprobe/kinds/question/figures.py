@@ -34,15 +34,8 @@ from senseprobe.evaluate.estimands.base import Estimand, Scope, difference_field
 from senseprobe.evaluate.estimands.display import FOUND, NOBODY, USE
 from senseprobe.evaluate.estimands.kernel import KernelRows, Tally, labels, select
 from senseprobe.evaluate.estimands.multiple_testing import Family, corrected
-from senseprobe.kinds.question.choices import (
-    AMBIGUOUS,
-    DISAMBIGUATED,
-    NUMBERS,
-    PLACES,
-    REFERENCES,
-    answer_codes,
-    share_answers,
-)
+from senseprobe.kinds.question.choices import REFERENCES, answer_codes, share_answers
+from senseprobe.kinds.question.columns import AMBIGUOUS, DISAMBIGUATED, PLACES, SCORES
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import BoolArray, FloatArray, Projection, Scale
 
@@ -83,7 +76,7 @@ class QuestionEstimand(Estimand):
     def kernel_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> KernelRows:
         """Return the rows of its condition with three finite numbers."""
         part = rows[(rows["condition"] == self.condition).to_numpy(dtype=np.bool_)] if self.condition else rows
-        table, tally = select(part, {"unlabelled": self.unlabelled(part)}, NUMBERS)
+        table, tally = select(part, {"unlabelled": self.unlabelled(part)}, SCORES)
         shares, ties = share_answers(table, scale)
         return self.weigh(table, shares, replace(tally, ties=int(ties.sum())))
 
@@ -381,7 +374,7 @@ class OptionShare(Estimand):
     def compared_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> dict[str | None, KernelRows]:
         """Return the rows with a share as the kernel, by place or label."""
         columns = self.columns(rows)
-        table, tally = select(rows, {}, (*NUMBERS, *columns.values()))
+        table, tally = select(rows, {}, (*SCORES, *columns.values()))
         return {
             name: KernelRows.mean(table, table[column].to_numpy(dtype=np.float64), tally)
             for name, column in columns.items()

@@ -2,8 +2,10 @@
 
 from senseprobe.kinds import TEXT, Kind, RowScoring
 from senseprobe.kinds.question.checks import CHECKS, remark_rows
+from senseprobe.kinds.question.columns import ANSWERS, SCORES
 from senseprobe.kinds.question.expansion import QuestionExpansion
 from senseprobe.kinds.question.mapped import MAPPED
+from senseprobe.kinds.question.units import ROLES
 
 _COLUMNS = (
     ("context", TEXT, "all that is known: the ambiguous context and, if `condition` says so, what disambiguates it"),
@@ -25,11 +27,11 @@ KIND = Kind(
     id="question",
     columns=_COLUMNS,
     full=frozenset({name for name, _, _ in _COLUMNS} - {"stereo_group", "anti_group", "target_groups"}),
-    readable=("context", "question", "stereo", "anti", "unknown", "gold"),
+    readable=("context", "question", *ANSWERS, "gold"),
     expansion=QuestionExpansion(),
     scoring=RowScoring(
-        roles={"prompt": "answers"},
-        columns=("stereo_score", "anti_score", "unknown_score"),
+        roles=ROLES,
+        columns=SCORES,
         cells=("condition", "polarity", "gold", "template"),
         label="gold",
         noun="question",

@@ -9,9 +9,10 @@ from functools import partial
 from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
-from senseprobe.evaluate.scorers.base import Answers, Scorer, answered
+from senseprobe.evaluate.scorers.base import Answers, Scorer, WholeUnit, answered
 from senseprobe.evaluate.units import NOT_FINITE, TOO_LONG, Unit
-from senseprobe.kinds.question.units import ANSWERS, ROLES, SCORES, select_units, split_unit
+from senseprobe.kinds.question.columns import ANSWERS, SCORES
+from senseprobe.kinds.question.units import ROLES, select_units, split_unit
 
 if TYPE_CHECKING:  # so that scorers can be listed without loading torch
     from senseprobe.evaluate.models.causal import CausalLM, Query
@@ -72,7 +73,7 @@ def _plan(model: "CausalLM", window: Sequence[Unit]) -> Iterator[_AnswerWork | s
 def _score(model: Any, units: Iterable[Unit], done: Container[Unit]) -> Iterator[Answers]:  # noqa: ANN401
     """Yield of each unit's answers the sum of log P over tokens, how many there are, and bytes of the answer."""
     if hasattr(model, "likelihoods"):
-        return answered(units, done, partial(map, _ServedQuestion), model.portions, partial(_ask, model), _UNSCORED)
+        return answered(units, done, partial(map, WholeUnit), model.portions, partial(_ask, model), _UNSCORED)
 
     from senseprobe.evaluate.models.causal import PROMPTS
 
@@ -101,14 +102,7 @@ def _parts_of(unit: Unit, likelihoods: Sequence[tuple[float, float]]) -> tuple[f
 # --- behind a server --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _ServedQuestion:
-    """A unit of which a server is asked."""
-
-    unit: Unit
-
-
-def _ask(model: Any, batch: Sequence[_ServedQuestion]) -> Iterator[tuple[float, ...]]:  # noqa: ANN401
+def _ask(model: Any, batch: Sequence[WholeUnit]) -> Iterator[tuple[float, ...]]:  # noqa: ANN401
     """Yield the parts of units by a model that cuts texts itself: log P of the whole less that of what is before."""
     texts = list(dict.fromkeys(text for work in batch for text in write_texts(work.unit)))
     values = dict(zip(texts, model.likelihoods(texts, start=True), strict=True))

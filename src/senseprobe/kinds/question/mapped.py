@@ -1,7 +1,6 @@
 """How a user's own table becomes questions, and the design of questions that no template made."""
 
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 
 import pyarrow as pa
 
@@ -10,18 +9,11 @@ from senseprobe.importers.notes import LeftOut
 from senseprobe.importers.sentence_pairs import frame_code
 from senseprobe.importers.sources import Row, Source, excerpt
 from senseprobe.importers.table_kinds import Completed, TableKind, added_columns
-from senseprobe.kinds.question.expansion import ANSWERS, ORDERS, QuestionExpansion
+from senseprobe.kinds.question.columns import AMBIGUOUS, ANSWERS, DISAMBIGUATED, FACTORS, ORDERS, choose_order
+from senseprobe.kinds.question.expansion import QuestionExpansion
 from senseprobe.records import Design, Factor
 
-FACTORS = (
-    Factor(name="template", columns=("template",)),
-    Factor(name="names", columns=("stereo", "anti")),
-    Factor(name="wording", columns=("unknown",)),
-)
-"""What figures of questions generalise over."""
-
-CONDITIONS = {"ambiguous": "ambiguous", "ambig": "ambiguous", "disambiguated": "disambiguated"}
-CONDITIONS |= {"disambig": "disambiguated"}
+CONDITIONS = {AMBIGUOUS: AMBIGUOUS, "ambig": AMBIGUOUS, DISAMBIGUATED: DISAMBIGUATED, "disambig": DISAMBIGUATED}
 POLARITIES = {"negative": "negative", "neg": "negative"}
 POLARITIES |= dict.fromkeys(("non-negative", "non_negative", "nonneg"), "non-negative")
 _TEXTS = ("context", "question", *ANSWERS)
@@ -48,11 +40,11 @@ def _read(row: Row) -> Row:
     if len({row[name] for name in ANSWERS}) < len(ANSWERS):
         raise LeftOut("two of its answers are the same")
     gold = (row.get("gold") or "").lower()
-    condition = _named(row, "condition", CONDITIONS, "disambiguated" if gold in ANSWERS[:2] else "ambiguous")
-    gold = gold or ("unknown" if condition == "ambiguous" else "")
+    condition = _named(row, "condition", CONDITIONS, DISAMBIGUATED if gold in ANSWERS[:2] else AMBIGUOUS)
+    gold = gold or ("unknown" if condition == AMBIGUOUS else "")
     if gold not in ANSWERS:
         raise LeftOut(f"gold: {excerpt(gold)!r} is not stereo, anti or unknown")
-    order = " ".join((row.get("order") or _order(row)).split())
+    order = " ".join((row.get("order") or ORDERS[choose_order("\n".join(row[name] for name in _TEXTS))]).split())
     if order not in ORDERS:
         raise LeftOut(f"order: {excerpt(order)!r} is not stereo, anti and unknown in any order")
     polarity = _named(row, "polarity", POLARITIES, "negative")
@@ -66,12 +58,6 @@ def _named(row: Row, name: str, values: Mapping[str, str], otherwise: str) -> st
     if text and text not in values:
         raise LeftOut(f"{name}: {excerpt(text)!r} is not one of {', '.join(dict.fromkeys(values.values()))}")
     return values[text] if text else otherwise
-
-
-def _order(row: Row) -> str:
-    """Return one of the six orders of answers, by what is in the row, so that no answer is always in one place."""
-    digest = sha256("\n".join(row[name] for name in _TEXTS).encode()).digest()
-    return ORDERS[int.from_bytes(digest[:8]) % len(ORDERS)]
 
 
 def _complete(records: list[Row], schema: pa.Schema, factors: tuple[Factor, ...], _: Source) -> Completed:

@@ -17,7 +17,8 @@ from senseprobe.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.scope import AddedSection, ReportScope
-from senseprobe.kinds.question.choices import AMBIGUOUS, NUMBERS, PLACES, REFERENCES, share_answers
+from senseprobe.kinds.question.choices import REFERENCES, are_scored, scores_of, share_answers
+from senseprobe.kinds.question.columns import AMBIGUOUS, PLACES, SCORES
 from senseprobe.statistics import Scale
 
 TITLE = "Does the model answer the questions, or follow a rule?"
@@ -59,7 +60,7 @@ def agreements(table: pd.DataFrame, scale: Scale) -> dict[str, float]:
     >>> agreements(rows, "log")
     {'unknown': 0.5, 'the stereotype': 0.0, 'first': 0.5, 'right': 1.0}
     """
-    scored = table[np.isfinite(table[list(NUMBERS)].to_numpy(dtype=np.float64)).all(axis=1)]
+    scored = table[are_scored(table)]
     if not len(scored):
         return {}
     shares, _ = share_answers(scored, scale)
@@ -109,7 +110,7 @@ def _format_range(values: Sequence[float]) -> str:
 def _readable_agreements(source: ReportInput) -> Iterator[tuple[str, dict[str, float]]]:
     """Yield the agreements of a result by config, without configs whose gates fail."""
     for config, table in source.tables.items():
-        is_question = {*NUMBERS, "gold", "order"} <= {*table.columns}
+        is_question = {*SCORES, "gold", "order"} <= {*table.columns}
         if is_question and config not in source.failing and (agreed := agreements(table, source.result.scale)):
             yield config, agreed
 
@@ -156,7 +157,7 @@ def share_of_same(table: pd.DataFrame, scale: Scale) -> float | None:
     >>> share_of_same(rows, "log")
     1.0
     """
-    numbers = table[list(NUMBERS[:2])].to_numpy(dtype=np.float64)
+    numbers = scores_of(table)[:, :2]
     asked = (table["condition"] == AMBIGUOUS).to_numpy() & np.isfinite(numbers).all(axis=1)
     named = table[asked & (numbers[:, 0] != numbers[:, 1])]
     people = named[["stereo", "anti"]].to_numpy(dtype=object)

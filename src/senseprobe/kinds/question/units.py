@@ -5,11 +5,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-ANSWERS = ("stereo", "anti", "unknown")
-"""The columns of a row's answers, in the order in which a unit has them."""
-
-SCORES = ("stereo_score", "anti_score", "unknown_score")
-"""What scorers give to them."""
+from senseprobe.kinds.question.columns import ANSWERS
 
 ROLES: Mapping[str, str] = {"prompt": "answers"}
 """The columns that `select_units` adds: a unit's text, and what stands beside it."""

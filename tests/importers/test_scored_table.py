@@ -13,7 +13,7 @@ from tests.commands import Typed, typing
 import senseprobe
 from senseprobe import SenseprobeError, project
 from senseprobe.importers import notes, sources
-from senseprobe.importers.scored_table import is_table, read_table
+from senseprobe.importers.scored_table import is_table, read_table, release_of_table
 
 JOBS = ("nurse", "pilot", "baker", "clerk", "farmer", "dancer", "lawyer", "cook")
 PAIRS = pd.DataFrame(
@@ -99,6 +99,24 @@ def test_intervals_are_over_what_several_pairs_are_about(elsewhere: Path) -> Non
     for name, (values, expected) in targets.items():
         design = read_table(_save(elsewhere, PAIRS.assign(target=pd.Series(values)), name=name)).tables[0].design
         assert [factor.name for factor in design.factors] == [expected], name
+
+
+def test_questions_are_called_so(elsewhere: Path) -> None:
+    """What is said of a table has the name that its kind has for rows: here questions, which are no pairs."""
+    rows = {
+        "context": ["Ann and Max were late.", "Ann and Max were late. Max ran."],
+        "question": ["Who ran?", "Who ran?"],
+        "stereo": "Ann",
+        "anti": "Max",
+        "unknown": "Nobody knows",
+        "template": "late",
+    }
+    said: list[str] = []
+    path = _save(elsewhere, pd.DataFrame(rows), name="questions")
+    release_of_table(path, None, "0.0.0", lambda release: {}, said.append)
+
+    assert said[0] == "Read 2 questions from questions.csv: context, question, stereo, anti, unknown, template"
+    assert not [line for line in said if "pair" in line.casefold()]
 
 
 def test_inference_and_its_right_answers(elsewhere: Path) -> None:

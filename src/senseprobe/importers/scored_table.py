@@ -110,19 +110,20 @@ def release_of_table(
 
 
 def _describe(path: Path, imported: ImportedDataset) -> list[str]:
-    """Return which columns were read as what, which were not, and how many pairs have remarks."""
+    """Return which columns were read as what, which were not, and how many rows have remarks."""
     column_map, (table,) = imported.column_map, imported.tables
     if column_map is None:
         return []
     mapped = (role if role == name.casefold() else f"{role} ({name})" for role, name in column_map.columns.items())
-    lines = [f"Read {counted(len(table.rows), 'pair')} from {path.name}: {', '.join(mapped)}"]
+    lines = [f"Read {counted(len(table.rows), table.unit.removesuffix('s'))} from {path.name}: {', '.join(mapped)}"]
     names = column_names(imported.format.id, imported.sources[0])
     if unread := [name for name in names if name not in column_map.sources().values()]:
         lines.append(f"Columns that were not read: {listed(unread)}")
     (factor,) = table.design.factors
     if factor.columns[0] != PAIR:
         levels = counted(table.levels()[factor.name], "value")
-        lines.append(f"Pairs share a {factor.name}, so that intervals are over its {levels}, not over pairs")
+        share = f"{table.unit.capitalize()} share a {factor.name}"
+        lines.append(f"{share}, so that intervals are over its {levels}, not over {table.unit}")
     if remarks := imported.notes.listed:
         lines.append(f"{counted(len(remarks), 'remark')}, such as {remarks[0]}")
     return lines

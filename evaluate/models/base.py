@@ -24,6 +24,7 @@ from senseprobe.evaluate.models.checkpoint import (
     vocabulary,
 )
 from senseprobe.evaluate.models.layers import pack
+from senseprobe.messages import counted
 from senseprobe.tables import read_json
 
 Ids: TypeAlias = tuple[int, ...]
@@ -36,6 +37,8 @@ _BATCH_TOKENS = {"cpu": 1024}
 _BATCH_TOKENS_ELSEWHERE = 8192
 # At most so many logits at a time (1 GiB of float32), unless one text alone needs more.
 _LOGITS = 2**28
+ALL_CARDS = "all"
+"""The device of a model that is too large for one card: its layers go to all cards that the process sees."""
 # What of a config says where and by what it was written, not what the model computes.
 _CIRCUMSTANCES = ("_commit_hash", "_name_or_path", "architectures", "dtype", "transformers_version")
 
@@ -78,6 +81,7 @@ class PretrainedModel:
         """
         with explained(spec):
             target, number_format = device_of(device), dtype_of(dtype)
+            settings |= {"several": True} if device == ALL_CARDS else {}
             if not cls.takes_encoder_decoder:  # before its weights are loaded
                 refuse_encoder_decoder(read_config(spec))
             settings |= cls.read_files(spec)
@@ -94,9 +98,14 @@ class PretrainedModel:
         tokenizer: Pretrained,
         device: torch.device,
         batch_tokens: int | None = None,
+        *,
+        several: bool = False,
         **settings: Any,  # noqa: ANN401 - each family has its own
     ) -> Self:
-        """Wrap a model of transformers that is in memory, called `name`; raises ModelError as `load` does."""
+        """Wrap a model of transformers that is in memory, called `name`; raises ModelError as `load` does.
+
+        It is moved to `device`, or with `several` its layers go to all cards, of which that is the first.
+        """
         with explained(name):
             if not cls.takes_encoder_decoder:
                 refuse_encoder_decoder(model.config)
@@ -105,7 +114,10 @@ class PretrainedModel:
             fitting = _BATCH_TOKENS.get(device.type, _BATCH_TOKENS_ELSEWHERE)
             if cls.predicts_tokens:
                 fitting = max(1, min(fitting, _LOGITS // vocabulary(model)))
-            model.to(device)
+            if several:
+                spread_layers(name, model)
+            else:
+                model.to(device)
             pack(model)
             return cls(name, model, tokenizer, batch_tokens=batch_tokens or fitting, **more)
 
@@ -214,16 +226,42 @@ def dtype_of(name: str) -> torch.dtype:
 
 
 def device_of(name: str) -> torch.device:
-    """Return the device of a name that torch knows; ``auto`` is CUDA if there is any, else the CPU."""
+    """Return the device of a name that torch knows; ``auto`` is CUDA if there is any, else the CPU.
+
+    Of ``all`` it is the first card.
+    """
+    name = {"auto": "cuda" if torch.cuda.is_available() else "cpu", ALL_CARDS: "cuda:0"}.get(name, name)
     try:
         with quiet():
-            device = torch.device(name if name != "auto" else "cuda" if torch.cuda.is_available() else "cpu")
+            device = torch.device(name)
             torch.empty(0, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise ModelError(f"cannot use the device {name}: {str(error).strip().splitlines()[0]}") from error
     if device.type == "meta":
         raise ModelError(f"cannot use the device {name}: it has shapes only, not numbers")
     return device
+
+
+def spread_layers(name: str, model: Pretrained, room: Mapping[int | str, int] | None = None) -> None:
+    """Spread the layers of a model over all cards, or into the `room` in bytes that each place has, each layer whole.
+
+    accelerate does it: what a layer reads goes to its card, and what the last one gives to the first card. ModelError
+    where the cards have too little memory; what does not fit goes nowhere else.
+    """
+    from accelerate import dispatch_model, infer_auto_device_map
+    from accelerate.utils import get_balanced_memory
+
+    layers = [*(getattr(model, "_no_split_modules", None) or ())]
+    if room is None:
+        free = get_balanced_memory(model, dtype=model.dtype, no_split_module_classes=layers)
+        room = {place: size for place, size in free.items() if place != "cpu"}
+    places = infer_auto_device_map(model, {**room}, no_split_module_classes=layers, dtype=model.dtype)
+    if not {*places.values()} <= {*room}:
+        size = sum(weight.numel() * weight.element_size() for weight in model.parameters())
+        has = f"{name} has {size / 1e9:,.1f} GB of weights, and {counted(len(room), 'card')} together too little memory"
+        raise ModelError(f"{has}: use more cards, or --dtype bfloat16")
+    skipped = getattr(model, "_skip_keys_device_placement", None)
+    dispatch_model(model, places, main_device=next(iter(room)), skip_keys=skipped, force_hooks=True)
 
 
 def longest_input(model: Pretrained, tokenizer: Pretrained) -> int:

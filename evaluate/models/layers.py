@@ -99,7 +99,7 @@ class Head:
             if not args or args[0].ndim != 3 or args[0].shape[:2] != shape:
                 return None
             cuts.append(True)
-            return (args[0].flatten(0, 1)[rows].unsqueeze(0),)
+            return (args[0].flatten(0, 1)[rows.to(args[0].device)].unsqueeze(0),)  # of layers on several cards
 
         hook = self._layer.register_forward_pre_hook(select_rows) if self._layer is not None else None
         try:

@@ -51,7 +51,9 @@ def _tokens(text: str) -> int | None:
     raise ValueError(f"{text}: expected auto, or a number of tokens")
 
 
-DEVICE = Option(metavar="DEVICE", help="Run on cpu, cuda, or auto.")
+DEVICE = Option(
+    metavar="DEVICE", help="Run on cpu, cuda, cuda:1, or auto; all spreads the layers of a large model over all cards."
+)
 BATCH_TOKENS = Option(
     old="--batch-size",
     type=str,

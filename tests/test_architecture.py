@@ -40,6 +40,7 @@ BELOW |= {room: {*LEAVES, "exchange", "lexicon", "statistics", "release"} for ro
 BELOW["importers"] |= {"plugins"}
 BELOW |= {"recipes": {"records", "errors", "messages", "release", "generator", "importers"}}
 BELOW |= {"progress": {"messages"}}
+BELOW |= {"engines": {"records", "errors", "messages", "tables", "plugins"}}
 BELOW |= {"api": {*BELOW}}
 BELOW |= {"cli": {*BELOW}}
 # Rooms that register themselves stand above all that they use, and nobody imports them: each can be missing.

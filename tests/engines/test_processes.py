@@ -220,20 +220,18 @@ def test_a_driver_that_is_killed_leaves_no_worker(tmp_path: Path, pieces: Module
 
 
 def kill_at_random(folder: Path, pieces: ModuleType, seed: int) -> None:
-    """Kill workers and drivers at random moments until all pieces are done."""
+    """Kill a worker or the driver, again and again, at a random moment after a piece was begun, until all are done."""
     draw = random.Random(seed)  # noqa: S311
     while len(pieces.squares(folder)) < 30:
         driver = start(folder, 30, 0.03)
         watch = Thread(target=driver.communicate)
         watch.start()
         while watch.is_alive():
-            watch.join(draw.uniform(0.05, 0.6))
-            running = (
-                [process for process in pieces.workers_of(folder) if is_running(process)]
-                if (folder / "opened").exists()
-                else []
-            )
-            victim = draw.choice([driver.pid, *running, *running])
+            before = len(pieces.begun(folder))
+            while watch.is_alive() and len(pieces.begun(folder)) == before:
+                time.sleep(0.01)
+            watch.join(draw.uniform(0, 0.3))
+            victim = draw.choice([driver.pid, *filter(is_running, pieces.workers_of(folder))])
             if watch.is_alive() and is_running(victim):
                 os.kill(victim, signal.SIGKILL)
     wait_until(lambda: not any(map(is_running, pieces.workers_of(folder))))

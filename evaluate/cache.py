@@ -30,7 +30,7 @@ T = TypeVar("T")
 FORM = 1  # of the files. It is part of the key, so that a file of another form is never opened
 WAIT = 30.0  # seconds that a process waits for another one that writes; a write takes less than a thousandth of one
 _PARTS = ("weights", "config", "tokenizer", "dtype")
-_DIGEST_BYTES = 16
+DIGEST_BYTES = 16
 # What SQLite says of a file that is not as SQLite wrote it; all else (no space, no permission) is no damage.
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH}
 _DAMAGE |= {sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_INTERNAL}
@@ -193,7 +193,7 @@ class Store(KeyedFile):
         All rows are read, however few are requested: without an index adding is cheap, and a million take a second. Of
         a unit that two processes have stored, the first counts: the last bits of the other may differ.
         """
-        requested = {_digest(unit): unit for unit in units}
+        requested = {digest_unit(unit): unit for unit in units}
 
         def select(db: sqlite3.Connection) -> dict[Unit, tuple[float, ...]]:
             answers = {}
@@ -209,7 +209,7 @@ class Store(KeyedFile):
 
     def add(self, answers: Iterable[tuple[Unit, tuple[float, ...]]]) -> None:
         """Store the answers of one forward pass, all of them or, if the process dies, none."""
-        rows = [(_digest(unit), self._pack.pack(*numbers)) for unit, numbers in answers]
+        rows = [(digest_unit(unit), self._pack.pack(*numbers)) for unit, numbers in answers]
         checked = [(*row, self._checksum(b"".join(row))) for row in rows]
 
         def insert(db: sqlite3.Connection) -> None:
@@ -219,7 +219,7 @@ class Store(KeyedFile):
         self._use(insert, None)
 
 
-def _digest(unit: Unit) -> bytes:
+def digest_unit(unit: Unit) -> bytes:
     """Return the digest of a unit, with `second` only where it is true: older files have units without it."""
     fields = unit if unit.second else unit[:-1]
-    return hashlib.blake2b(json.dumps(fields).encode(), digest_size=_DIGEST_BYTES).digest()
+    return hashlib.blake2b(json.dumps(fields).encode(), digest_size=DIGEST_BYTES).digest()

@@ -6,7 +6,7 @@ What only some runs need (several scorers, controls, coarse number formats, file
 what a chat or served model has to pass is a check of its own (`Scorer.check`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -28,7 +28,7 @@ from senseprobe.evaluate.scorers.association import leave_refused
 from senseprobe.evaluate.scoring_job import ScoringJob
 from senseprobe.evaluate.subsample import sample
 from senseprobe.evaluate.task_gates import TaskRecord
-from senseprobe.evaluate.units import KINDS, ScoredRows, UnitTable
+from senseprobe.evaluate.units import KINDS, UNRELATED, ScoredRows, UnitTable
 from senseprobe.plugins import versions
 from senseprobe.records import Figure
 from senseprobe.release.release import Release
@@ -117,17 +117,26 @@ def units_of_rows(
     job: ScoringJob, scorer: Scorer, rows: Mapping[str, pd.DataFrame], width: int | None = None
 ) -> UnitTable:
     """Return the distinct units of rows, none of which has an answer yet; `width` is that of their vectors."""
-    designs = {name: job.release.design(name) for name in rows}
     for name, table in rows.items():
         if taken := {*scorer.columns} & {*table.columns} if scorer.gates else ():
             raise SenseprobeError(
                 f"{name} has a column {min(taken)}, a name that {scorer.id} uses for its own numbers: rename the column"
             )
-    # Where a figure is about unrelated sentences, they are scored, too; but not where a pair has one number.
-    unrelated = [name for name in rows if any(lookup(id_).reads_unrelated for id_ in designs[name].estimands)]
-    unrelated = unrelated if scorer.roles is None else []
-    unrelated = [name for name in unrelated if "unrelated" in dict(designs[name].columns)]
+    unrelated = [name for name, roles in scored_roles(job, scorer, rows).items() if len(roles) > len(scorer.texts)]
     return UnitTable(rows, scorer.texts, scorer.reads, scorer.columns, unrelated, width)
+
+
+def scored_roles(job: ScoringJob, scorer: Scorer, configs: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return the columns of texts that are scored in each config, each with its counterpart.
+
+    Where a figure is about unrelated sentences, they are scored, too; but not where a pair has one number.
+    """
+    roles = {name: dict(scorer.texts) for name in configs}
+    for name in roles if scorer.roles is None else ():
+        design = job.release.design(name)
+        if any(lookup(id_).reads_unrelated for id_ in design.estimands) and "unrelated" in dict(design.columns):
+            roles[name] |= UNRELATED
+    return roles
 
 
 def units_of_job(
@@ -162,6 +171,8 @@ def answer_units(
         units.add_answers(scorer.finish(store.load(units.units).items()))
     done, progress, total = before + units.done, progress or (lambda _done, _total: None), before + len(units)
     progress(done, total)
+    if units.done == len(units):
+        return
     # What a forward pass answers is stored before the next one begins.
     for answers in answers_of(model, scorer.score(model, units.units, units)):
         units.add_answers(scorer.finish(answers))

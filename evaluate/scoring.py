@@ -75,6 +75,23 @@ def score(
     format coarser than float32, a sample is scored in float32, too. What cannot be scored is said before a model is
     loaded. Raises as `ScoringJob.configs` and `models.load` do, and ModelError where a scorer does not fit the model.
     """
+    fitting = scorers_of_run(job, source, scorers, options.warn)
+    runs: list[RunResult] = []
+    for _, scorers_of_ability in groupby(fitting, key=attrgetter("ability")):
+        runs += _run_ability(job, source, [*scorers_of_ability], options, control)
+    return _with_flipped(runs, source, options)
+
+
+# --- scorers and models ---------------------------------------------------------------------------------------------
+
+
+def scorers_of_run(
+    job: ScoringJob, source: ModelSource, scorers: Sequence[str], warn: Callable[[str], None]
+) -> Sequence[Scorer]:
+    """Return the scorers of a run by ability, those that are named or else the default ones, for the rows of a job.
+
+    `warn` hears of configs whose rows none of them takes. Raises as `score` does, before a model is loaded.
+    """
     kinds = job.kinds.values()
     requested = [get(name, kinds) for name in dict.fromkeys(scorers)]
     job.check_estimands()
@@ -84,14 +101,8 @@ def score(
     takers = f"{' and '.join(scorer.id for scorer in fitting)} {'takes' if len(fitting) == 1 else 'take'}"
     for name, kind in job.kinds.items():
         if name not in scored:
-            options.warn(f"{name} is skipped: {takers} no {kind} rows")
-    runs: list[RunResult] = []
-    for _, scorers_of_ability in groupby(fitting, key=attrgetter("ability")):
-        runs += _run_ability(job, source, [*scorers_of_ability], options, control)
-    return _with_flipped(runs, source, options)
-
-
-# --- scorers and models ---------------------------------------------------------------------------------------------
+            warn(f"{name} is skipped: {takers} no {kind} rows")
+    return fitting
 
 
 def fitting_scorers(source: ModelSource, requested: Sequence[Scorer]) -> Sequence[Scorer]:

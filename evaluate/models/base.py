@@ -59,6 +59,12 @@ class PretrainedModel:
         self.tokens = TextTokens(tokenizer)
         self._model, self._tokenizer = model, tokenizer
 
+    @property
+    def device(self) -> torch.device:
+        """Where it is."""
+        device: torch.device = self._model.device
+        return device
+
     @cached_property
     def identity(self) -> dict[str, str]:
         """What scores depend on: sha256 of ``weights``, ``config`` and ``tokenizer``, and ``dtype``."""
@@ -287,7 +293,7 @@ def fingerprint(model: Pretrained, tokenizer: Pretrained) -> dict[str, str]:
         **({"revision": commit} if commit else {}),
         "weights": _weights_hash(model),
         "config": hash_config(model.config),
-        "tokenizer": hash_json([*_tokenizer_parts(tokenizer), longest_input(model, tokenizer)]),
+        "tokenizer": hash_tokenizer(model, tokenizer),
         "dtype": str(model.dtype).removeprefix("torch."),
     }
 
@@ -295,6 +301,11 @@ def fingerprint(model: Pretrained, tokenizer: Pretrained) -> dict[str, str]:
 def hash_config(config: Pretrained) -> str:
     """Return the sha256 of a config, but for what says where it is from and how it was loaded."""
     return hash_json({key: value for key, value in config.to_dict().items() if key not in _CIRCUMSTANCES})
+
+
+def hash_tokenizer(model: Pretrained, tokenizer: Pretrained) -> str:
+    """Return the sha256 of a tokenizer, and of how many tokens the model takes."""
+    return hash_json([*_tokenizer_parts(tokenizer), longest_input(model, tokenizer)])
 
 
 def _tokenizer_parts(tokenizer: Pretrained) -> Iterator[dict[str, object]]:

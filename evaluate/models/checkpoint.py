@@ -241,6 +241,25 @@ def open_outline(auto_class: Pretrained, spec: str) -> tuple[Pretrained, Pretrai
     return model.eval(), tokenizer, files
 
 
+def open_tokenizer(auto_class: Pretrained, spec: str) -> tuple[Pretrained, Pretrained]:
+    """Open the model at `spec` without its weights, on the device meta, and its fast tokenizer.
+
+    No file of weights is read, or has to be there: of a large model these are most of what there is. Raises ModelError.
+    """
+    with explained(spec), quiet():
+        location, revision = _location(spec)
+        revision = _commit(location, revision) or revision
+        config = _config(location, revision)
+        if path := _file(location, "tokenizer.json", revision):
+            limits.check_tokenizer(path)
+        with explained(spec, config):
+            with limits.bounded_by(limits.LARGEST), torch.device("meta"):
+                model = auto_class.from_config(config)
+            tokenizer = AutoTokenizer.from_pretrained(location, revision=revision, trust_remote_code=False)
+        _prepare_tokenizer(tokenizer, model)
+    return model.eval(), tokenizer
+
+
 def _location(spec: str) -> tuple[str, str | None]:
     """Return the folder of a local model; else the name on the Hub, and the revision if one is named."""
     folder = Path(spec).expanduser()

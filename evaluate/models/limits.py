@@ -51,6 +51,10 @@ class Weights:
         return cls(sum(map(_tensors, files)), sum(path.stat().st_size for path in files))
 
 
+LARGEST = Weights(tensors=20_000, bytes=2**42)
+"""More than any model has whose weights are not read: so many parts are made in seconds, and take some 100 MB."""
+
+
 def _tensors(path: Path) -> int:
     if path.suffix != ".safetensors":
         return path.stat().st_size // 64 + 1

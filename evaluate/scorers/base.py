@@ -33,8 +33,12 @@ _USUAL_ROWS: Mapping[str, str] = {
 NO_REASON = "no reason given"
 """Of a unit without a number: a plug-in need not give any."""
 
-# So many units are planned together: enough to find others of the same length, few enough for memory.
-_WINDOW = 65_536
+WINDOW = 65_536
+"""Units that are planned together: enough to find others of the same length, few enough for memory.
+
+No batch has units of two windows. So what answers windows one by one (evaluate/windows) makes the batches of one
+process, and the same bits. It is no option of a run: another number would be another batch.
+"""
 
 
 def select_all(tables: Mapping[str, pd.DataFrame]) -> Mapping[str, pd.DataFrame]:
@@ -180,12 +184,18 @@ class Scorer(Declaration):
         return np.array([values[unit] for unit in order], dtype=np.float64).reshape(len(order), len(self.columns))
 
     def reasons(self, model: Any, units: Sequence[Unit]) -> Iterator[str]:  # noqa: ANN401 - of any family
-        """Yield the reason of each unscored unit; a plug-in's scorer or model gives none."""
+        """Yield the reason of each unscored unit; a plug-in's scorer or model gives none.
+
+        A model whose answers were read from parts has them beside these, as `stored_reasons` (evaluate/windows).
+        """
+        if (stored := getattr(model, "stored_reasons", None)) is not None:
+            yield from (stored.get(unit, NO_REASON) for unit in units)
+            return
         if self.why is None or of_plug_in(model.identity):
             yield from repeat(NO_REASON, len(units))
             return
-        for start in range(0, len(units), _WINDOW):
-            yield from self.why(model, units[start : start + _WINDOW])
+        for start in range(0, len(units), WINDOW):
+            yield from self.why(model, units[start : start + WINDOW])
 
 
 class Work(Protocol):
@@ -221,7 +231,7 @@ def answered(
     of rows nor what is `done` already decides which share a batch: that could change the last bit of a number.
     """
     ordered = iter(sorted(units))
-    while window := list(islice(ordered, _WINDOW)):
+    while window := list(islice(ordered, WINDOW)):
         if all(unit in done for unit in window):
             continue
         works = list(plan(window))

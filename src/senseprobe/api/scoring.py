@@ -201,8 +201,8 @@ def score(
         prepare_wordnet()
     source = source.prepare(say, stored=store, levels=levels)
     are_vectors = source.model is not None and not source.reads_texts
-    resolved = _resolve_release(release, say, columns=map, level_named=are_vectors or bool(levels))
-    job = _job(resolved, seed, limit, estimands, config, source.libraries)
+    resolved = resolve_release(release, say, columns=map, level_named=are_vectors or bool(levels))
+    job = make_job(resolved, seed, limit, estimands, config, source.libraries)
     run = scoring.RunOptions(None if out is None else Path(out), store, say, progress, show_failing)
     scoring.check_out(job, source.name, run.out)
     names = [scorers] if isinstance(scorers, str) else [*scorers]
@@ -212,7 +212,7 @@ def score(
     names = [*source.choose_scorers(job, names, say, control=control)]
     if names or levels:
         job, names = replace(job, levels=levels), expand_levels(names, levels, {*job.kinds.values()})
-    return scoring.score(job, source, names, run, _control_job(source, seed) if control else None)
+    return scoring.score(job, source, names, run, control_job(source, seed) if control else None)
 
 
 @with_old_keywords(**_OLD)
@@ -237,18 +237,19 @@ def estimate(
     source = source_of(model)
     source.check_estimable()
     source = source.prepare(say, stored=store)
-    job = _job(_resolve_release(release, say, columns=map, level_named=False), seed, limit, (), config, ())
+    job = make_job(resolve_release(release, say, columns=map, level_named=False), seed, limit, (), config, ())
     names = [scorers] if isinstance(scorers, str) else [*scorers]
-    return source.estimate(job, names, _control_job(source, seed) if control else None)
+    return source.estimate(job, names, control_job(source, seed) if control else None)
 
 
-def _control_job(source: ModelSource, seed: int) -> Callable[[], ScoringJob]:
+def control_job(source: ModelSource, seed: int) -> Callable[[], ScoringJob]:
+    """Return what makes the job of the control of inference."""
     from senseprobe.evaluate.control import RELEASE, ROWS
 
-    return partial(_job, RELEASE, seed, ROWS, libraries=source.libraries)
+    return partial(make_job, RELEASE, seed, ROWS, libraries=source.libraries)
 
 
-def _resolve_release(
+def resolve_release(
     release: ReleaseSpec | RowTable,
     notify: Callable[[str], None],
     *,
@@ -321,7 +322,7 @@ def replay(
         prepare_wordnet()
     estimands = additional(figure.estimand for figure in first.figures)
     where = release or str(first.release["name"])
-    job = _job(where, first.seed, first.limit, estimands, first.release["config"], source.libraries)
+    job = make_job(where, first.seed, first.limit, estimands, first.release["config"], source.libraries)
     source.check_consent(job)
     replayed = replays.replay(job, source, first, Path(result), progress)
     if replayed.result is None or first.verdicts == replayed.result.verdicts:
@@ -353,14 +354,14 @@ def plant(
     folder, out = Path(folder), None if out is None else Path(out)
     if folder.is_dir() and any(folder.iterdir()):
         raise SenseprobeError(f"{folder} is not empty: name a new folder for the model")
-    job = _job(release, seed, None)
+    job = make_job(release, seed, None)
     from senseprobe.evaluate import planted, scoring
 
     scoring.check_out(job, str(folder), out)
     return scoring.write(planted.result(job, folder, share=share, progress=progress), out)
 
 
-def _job(
+def make_job(
     release: ReleaseSpec,
     seed: int,
     limit: int | None,
@@ -389,5 +390,10 @@ def _job(
     from senseprobe.evaluate.scoring_job import ScoringJob
 
     versions = {library: installed_version(library) for library in libraries}
-    today = datetime.now(UTC).date().isoformat()
-    return ScoringJob(frozen, config, seed, installed_version("senseprobe"), limit, versions, tuple(estimands), today)
+    senseprobe = installed_version("senseprobe")
+    return ScoringJob(frozen, config, seed, senseprobe, limit, versions, tuple(estimands), read_today())
+
+
+def read_today() -> str:
+    """Return the day, in UTC, as results name it: ``2026-11-23``."""
+    return datetime.now(UTC).date().isoformat()

@@ -1,0 +1,69 @@
+"""Scoring in parts: five shards, joined, make the bytes of one process, whatever the scorer."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conformance import causal_models, inference_models
+
+from senseprobe import api
+from senseprobe.api import windows
+from senseprobe.evaluate.scorers import base
+from senseprobe.evaluate.windows import worker
+from senseprobe.evaluate.windows.plan_form import read_plan
+
+SHARDS = 5
+
+
+@pytest.fixture(scope="module")
+def models(tiny_models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Tiny models: masked, causal and of inference."""
+    folder = tmp_path_factory.mktemp("windows")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(causal_models, "MODELS", {"gpt2": causal_models.MODELS["gpt2"]})
+        patch.setattr(inference_models, "MODELS", {"bert": inference_models.MODELS["bert"]})
+        causal = causal_models.build(folder / "causal")
+        inference = inference_models.build(folder / "inference")
+    return {"masked": tiny_models["bert"], "causal": causal["gpt2"], "inference": inference["bert"]}
+
+
+@pytest.fixture(autouse=True)
+def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows of 64 units, so that small releases have several; and the same day throughout."""
+    monkeypatch.setattr(base, "WINDOW", 64)
+    monkeypatch.setattr("senseprobe.api.scoring.read_today", lambda: "2026-11-23")
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder, by its path."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+CASES = [
+    ("masked", "sssb@1.1.0:noun", ("aul",), {}),
+    ("masked", "sssb@1.1.0", ("aul", "aula", "aula-renormalised", "cps"), {"limit": 250}),
+    ("causal", "sssb@1.1.0", ("ll",), {"limit": 250}),
+    ("causal", "sssb@1.1.0:noun", ("ll", "ll-mean", "ll-byte-no-start"), {}),
+    ("inference", "nli-control@1.0.1", ("nli",), {"limit": 200}),
+]
+
+
+@pytest.mark.parametrize(("kind", "release", "scorers", "options"), CASES)
+def test_shards_make_the_bytes_of_one_process(
+    kind: str,
+    release: str,
+    scorers: tuple[str, ...],
+    options: dict[str, Any],
+    models: dict[str, Path],
+    tmp_path: Path,
+) -> None:
+    """Results and their tables are the same files, of each scorer, and of the control of inference."""
+    model = str(models[kind])
+    api.score(model, release, scorers, out=tmp_path / "whole", store=False, **options)
+    windows.plan_scores(model, release, scorers, parts=tmp_path / "parts", **options)
+    assert len(read_plan(tmp_path / "parts").windows) > 1
+    for shard in range(SHARDS):
+        windows.score_shard(tmp_path / "parts", shard, SHARDS)
+    assert worker.missing_windows(tmp_path / "parts") == ()
+    windows.join_scores(tmp_path / "parts", out=tmp_path / "joined")
+    assert files_in(tmp_path / "joined") == files_in(tmp_path / "whole")

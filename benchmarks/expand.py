@@ -35,7 +35,7 @@ import pyarrow.parquet as pq
 from senseprobe.api import open_catalogue
 from senseprobe.generator.dataset import ResolvedDataset
 from senseprobe.generator.word_lists import Word
-from senseprobe.release.hashing import ContentHash
+from senseprobe.release.hashing import Leaf, hash_leaves
 from senseprobe.release.parquet import ROWS_PER_FILE, write_rows
 from senseprobe.release.schema import design_schema
 
@@ -70,9 +70,11 @@ def senseprobe(catalogue: ResolvedDataset, folder: Path, *, hashed: bool = False
     config = catalogue.configs[0]
     schema = design_schema(catalogue.design(config)).with_metadata({"release": "benchmark"})
     folder.mkdir()
-    content = ContentHash(schema)
+    leaves: list[Leaf] = []
     rows = partial(catalogue.rows, config)
-    write_rows(folder, schema, config.size, rows, content.update if hashed else None)
+    write_rows(folder, schema, config.size, rows, lambda file: leaves.append(file.leaf), hashed=hashed)
+    if hashed:
+        hash_leaves(leaves, schema)
 
 
 def duck(code: str, lists: Lists, own: Own, folder: Path) -> None:

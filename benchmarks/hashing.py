@@ -2,14 +2,15 @@
 
 Row data is what the content hash is made of: for each column a byte of validity a row, for text four bytes of length
 and its UTF-8, for a number or a truth value four bytes (docs/content-hash.md). Compression and dictionaries, which make
-files small, do not count. Three ways are timed, each several times, and medians are printed with all rounds:
+files small, do not count. Four ways are timed, each several times, and medians are printed with all rounds:
 
 - expanded: batches as the generator makes them while it builds, with dictionaries;
 - plain: the same batches with every text written out, as a reader holds them;
+- leaves: the batches of `expanded`, each as a leaf of the tree that configs of several files have;
 - verified: a release's files, read as `senseprobe verify` reads them, with decompression and checks of UTF-8.
 
 How much of the row data is text is printed too, and how fast sha256 alone is on one core, which is the most that there
-can be. The script exits 1 where the three hashes differ.
+can be. The script exits 1 where the hashes of the ways without leaves differ.
 
     python benchmarks/hashing.py [--rounds 5]
 """
@@ -29,7 +30,7 @@ import pyarrow.compute as pc
 
 from senseprobe.api import open_catalogue
 from senseprobe.parquet_files import plain
-from senseprobe.release.hashing import ContentHash
+from senseprobe.release.hashing import ContentHash, Leaf, hash_tree
 from senseprobe.release.parquet import read_rows, write_rows
 from senseprobe.release.schema import design_schema
 
@@ -64,6 +65,16 @@ def hashed(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> str:
     return content.hexdigest()
 
 
+def hashed_leaves(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> str:
+    """The content hash of batches, each of which is a leaf."""
+    leaves = []
+    for batch in batches:
+        content = ContentHash(schema, of_leaf=True)
+        content.update(batch)
+        leaves.append(Leaf(batch.num_rows, content.hexdigest()))
+    return hash_tree(leaves)
+
+
 def verified(schema: pa.Schema, folder: Path) -> str:
     """The content hash of files, as `verify` takes it."""
     files = sorted(folder.iterdir())
@@ -72,7 +83,7 @@ def verified(schema: pa.Schema, folder: Path) -> str:
 
 def timed(runs: Mapping[str, Callable[[], str]], rounds: int) -> tuple[dict[str, list[float]], set[str]]:
     """Seconds of every round of every run, after one that does not count; and the hashes that came out."""
-    digests = {run() for run in runs.values()}
+    digests = {run() for name, run in runs.items() if name != "leaves"}
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(rounds):
         for name, run in runs.items():
@@ -106,6 +117,7 @@ def main() -> int:
         write_rows(folder, schema, config.size, partial(catalogue.rows, config))
         runs = {
             "expanded": partial(hashed, schema, batches),
+            "leaves": partial(hashed_leaves, schema, batches),
             "plain": partial(hashed, schema, written_out),
             "verified": partial(verified, schema, folder),
         }

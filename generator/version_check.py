@@ -14,11 +14,10 @@ from senseprobe.records import Finding
 from senseprobe.release.annotation_record import ANNOTATION, Round, read_annotation
 from senseprobe.release.changelog import ReleaseDiff, render_entry
 from senseprobe.release.diff import Side, diff_releases
-from senseprobe.release.hashing import ContentHash, file_finding
+from senseprobe.release.hashing import file_finding
 from senseprobe.release.parquet import Rows
 from senseprobe.release.release import Release, earlier_releases, open_release
 from senseprobe.release.restore import recipe_damage, remake_rows
-from senseprobe.release.schema import design_schema
 from senseprobe.release.verdicts import VERDICTS, Verdict, read_verdicts
 
 RowsOf = Callable[[Path, str], Mapping[str, Rows]]  # from a recipe's folder and its dataset: the rows of each config
@@ -56,7 +55,7 @@ def _frozen_file(release: Release, file: str) -> str | None:
 
 def _checked(release: Release, rows_of: RowsOf, config: str) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a config, and compare their content hash with the manifest after the last."""
-    content, stored = ContentHash(design_schema(release.design(config))), release.keeps(config)
+    content, stored = release.manifest.content_hash(config), release.keeps(config)
     for batch in release.batches(config) if stored else _remade(release, rows_of, config):
         content.update(batch)
         yield batch

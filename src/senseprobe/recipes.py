@@ -20,7 +20,7 @@ from senseprobe.records import Finding
 from senseprobe.release.documents import CardSources
 from senseprobe.release.freeze import ConfigPlan, Plan
 from senseprobe.release.manifest import Manifest
-from senseprobe.release.parquet import BatchCallback, Rows, write_rows
+from senseprobe.release.parquet import FileCallback, Rows, write_rows
 from senseprobe.release.release import Release
 from senseprobe.release.restore import unused_files, verify_recipe
 from senseprobe.release.schema import design_schema
@@ -67,7 +67,7 @@ def plan_of(catalogue: ResolvedDataset, version: str) -> Plan:
 
 
 def _write_config(
-    catalogue: ResolvedDataset, config: Config, folder: Path, schema: Schema, progress: BatchCallback
+    catalogue: ResolvedDataset, config: Config, folder: Path, schema: Schema, progress: FileCallback
 ) -> None:
     write_rows(folder, schema, config.size, partial(catalogue.rows, config), progress)
 

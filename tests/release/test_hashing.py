@@ -12,7 +12,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from senseprobe.release.hashing import ContentHash, combine, file_sha256, text_type
+from senseprobe.release.hashing import (
+    ContentHash,
+    Leaf,
+    TreeHash,
+    combine,
+    file_sha256,
+    hash_leaves,
+    hash_tree,
+    text_type,
+)
 
 DOC = Path(__file__).parents[2] / "docs" / "content-hash.md"
 
@@ -30,6 +39,13 @@ EXAMPLE: list[Row] = [
 ]
 
 
+TREE_EXAMPLE: list[Row] = [
+    *EXAMPLE[:2],
+    {**EXAMPLE[2], "group": "naïve"},
+    {**EXAMPLE[2], "id": "a.4"},
+]
+
+
 def _streams(values: list[Any], kind: str) -> list[bytes]:
     validity, lengths, data = bytearray(), bytearray(), bytearray()
     for value in values:
@@ -43,7 +59,19 @@ def _streams(values: list[Any], kind: str) -> list[bytes]:
     return [bytes(validity), bytes(lengths), bytes(data)]
 
 
-def _described_rows(columns: dict[str, Kind], rows: list[Row]) -> list[tuple[str, str, list[bytes]]]:
+def _coded_streams(values: list[str | None]) -> list[bytes]:
+    """Of a column of texts in a leaf: each row's number of its text, and the texts, once each."""
+    texts = list(dict.fromkeys(value for value in values if value is not None))
+    size = 1 if len(texts) <= 255 else 2 if len(texts) <= 65_535 else 4
+    numbers = [0 if value is None else texts.index(value) + 1 for value in values]
+    encoded = [text.encode("utf-8") for text in texts]
+    lengths = b"".join(len(text).to_bytes(4, "little") for text in encoded)
+    return [b"".join(number.to_bytes(size, "little") for number in numbers), lengths, b"".join(encoded)]
+
+
+def _described_rows(
+    columns: dict[str, Kind], rows: list[Row], *, leaf: bool = False
+) -> list[tuple[str, str, list[bytes]]]:
     """Path, kind and streams of every column, one row and one value at a time."""
     told = []
     for name, kind in columns.items():
@@ -52,11 +80,15 @@ def _described_rows(columns: dict[str, Kind], rows: list[Row]) -> list[tuple[str
         if isinstance(kind, dict):
             for field, inner in kind.items():
                 told.append((f"{name}.{field}", inner, [None if v is None else v[field] for v in values]))
-    return [(path, kind, _streams(values, kind)) for path, kind, values in told]
+    return [
+        (path, kind, _coded_streams(values) if leaf and kind == "string" and path != "id" else _streams(values, kind))
+        for path, kind, values in told
+    ]
 
 
-def _text(columns: dict[str, Kind], rows: list[Row]) -> str:
-    entries = [[path, kind, *(_sha256(s) for s in streams)] for path, kind, streams in _described_rows(columns, rows)]
+def _text(columns: dict[str, Kind], rows: list[Row], *, leaf: bool = False) -> str:
+    described = _described_rows(columns, rows, leaf=leaf)
+    entries = [[path, kind, *(_sha256(s) for s in streams)] for path, kind, streams in described]
     return json.dumps({"columns": entries, "rows": len(rows)}, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -66,6 +98,18 @@ def _sha256(data: bytes) -> str:
 
 def _naive(columns: dict[str, Kind], rows: list[Row]) -> str:
     return _sha256(_text(columns, rows).encode())
+
+
+def _naive_leaf(columns: dict[str, Kind], rows: list[Row]) -> str:
+    return _sha256(_text(columns, rows, leaf=True).encode())
+
+
+def _tree_text(leaves: list[tuple[int, str]]) -> str:
+    return json.dumps({"leaves": leaves, "rows": sum(rows for rows, _ in leaves)}, separators=(",", ":"))
+
+
+def _naive_tree(columns: dict[str, Kind], parts: list[list[Row]]) -> str:
+    return _sha256(_tree_text([(len(part), _naive_leaf(columns, part)) for part in parts]).encode())
 
 
 def _type(kind: Kind) -> pa.DataType:
@@ -199,6 +243,99 @@ def test_a_character_cannot_move_between_cells(left: str, right: str) -> None:
     across: dict[str, Kind] = {"a": "string", "b": "string"}
     before, after = ({"a": pair[0], "b": pair[1]} for pair in ((left, right), moved))
     assert _fast(_table(across, [before])) != _fast(_table(across, [after]))
+
+
+# --- trees -----------------------------------------------------------------------------------------------------------
+
+
+def _leaf(batches: list[pa.RecordBatch], schema: pa.Schema) -> str:
+    content = ContentHash(schema, of_leaf=True)
+    for batch in batches:
+        content.update(batch)
+    return content.hexdigest()
+
+
+def _tree(batches: list[pa.RecordBatch], schema: pa.Schema, counts: list[int]) -> str:
+    content = TreeHash(schema, counts)
+    for batch in batches:
+        content.update(batch)
+    return content.hexdigest()
+
+
+@given(tables(), st.data())
+def test_a_tree_is_the_documented_one_whatever_the_batches(
+    table: tuple[dict[str, Kind], list[Row]], data: st.DataObject
+) -> None:
+    """Leaves are where the counts say, not where batches end; dictionaries and empty batches are no part of it."""
+    columns, rows = table
+    bounds = sorted(data.draw(st.lists(st.integers(0, len(rows)), min_size=1, max_size=3)))
+    parts = [rows[a:b] for a, b in zip([0, *bounds], [*bounds, len(rows)], strict=True)]
+    counts, expected = [len(part) for part in parts], _naive_tree(columns, parts)
+    whole = _table(columns, rows)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=4)))
+    pieces = pa.concat_tables([whole.slice(a, b - a) for a, b in zip([0, *cuts], [*cuts, len(rows)], strict=True)])
+    for held in (whole, pieces, _encoded(whole), _encoded(pieces)):
+        assert _tree(held.to_batches(), whole.schema, counts) == expected
+    leaves = [Leaf(len(part), _leaf(_table(columns, part).to_batches(), whole.schema)) for part in parts]
+    assert hash_tree(leaves) == hash_leaves(leaves, whole.schema) == expected
+
+
+@given(tables(min_rows=2), st.data())
+def test_rows_that_a_tree_does_not_count_change_it(
+    table: tuple[dict[str, Kind], list[Row]], data: st.DataObject
+) -> None:
+    """A row more, a row less, another value, and another cut are other trees."""
+    columns, rows = table
+    cut = data.draw(st.integers(1, len(rows) - 1))
+    counts, whole = [cut, len(rows) - cut], _table(columns, rows)
+    expected = _tree(whole.to_batches(), whole.schema, counts)
+    more = _table(columns, [*rows, rows[-1]])
+    assert _tree(more.to_batches(), whole.schema, counts) != expected
+    assert _tree(whole.slice(0, len(rows) - 1).to_batches(), whole.schema, counts) != expected
+    assert _tree(whole.to_batches(), whole.schema, [cut - 1, len(rows) - cut + 1]) != expected
+    name, at = data.draw(st.sampled_from(sorted(columns))), data.draw(st.integers(0, len(rows) - 1))
+    value = data.draw(_value(columns[name]))
+    assume(value != rows[at][name])
+    other = _table(columns, [{**row, name: value} if n == at else row for n, row in enumerate(rows)])
+    assert _tree(other.to_batches(), whole.schema, counts) != expected
+
+
+@pytest.mark.parametrize("texts", [255, 256, 65_535, 65_536])
+def test_the_numbers_of_texts_are_as_wide_as_they_must_be(texts: int) -> None:
+    """One byte up to 255 texts, two up to 65,535, else four; a text that is too long to keep counts as itself."""
+    values = [f"{'x' * 300 if number < 2 else ''}{number}" for number in range(texts)]
+    size = 1 if texts == 255 else 2 if texts < 65_536 else 4
+    numbers = b"".join(number.to_bytes(size, "little") for number in [*range(1, texts + 1), 1, 0])
+    lengths = b"".join(len(value).to_bytes(4, "little") for value in values)
+    streams = [_sha256(stream) for stream in (numbers, lengths, "".join(values).encode())]
+    described = {"columns": [["word", "string", *streams]], "rows": texts + 2}
+    expected = _sha256(json.dumps(described, separators=(",", ":")).encode())
+    table = pa.table({"word": pa.array([*values, values[0], None])})
+    assert _leaf(table.to_batches(max_chunksize=1000), table.schema) == expected
+
+
+def test_a_config_of_one_leaf_has_the_hash_of_its_rows() -> None:
+    """So that no release of one file a config has another hash than before there were trees; without rows, too."""
+    table = _table(EXAMPLE_COLUMNS, EXAMPLE)
+    digest = _naive(EXAMPLE_COLUMNS, EXAMPLE)
+    assert hash_leaves([Leaf(3, digest)], table.schema) == digest
+    assert hash_leaves([], table.schema) == _naive(EXAMPLE_COLUMNS, [])
+
+
+def test_the_worked_example_of_a_tree_is_right() -> None:
+    """What the document prints of two leaves is what the naive implementation makes of them."""
+    text = DOC.read_text(encoding="utf-8")
+    parts = [TREE_EXAMPLE[:3], TREE_EXAMPLE[3:]]
+    for path, kind, streams in _described_rows(EXAMPLE_COLUMNS, parts[0], leaf=True):
+        if path == "group":
+            cells = " | ".join(f"`{stream.hex(' ')}`" for stream in streams)
+            assert f"| `{path}` | {kind} | {cells} |" in text
+    leaves = [(len(part), _naive_leaf(EXAMPLE_COLUMNS, part)) for part in parts]
+    assert _tree_text(leaves) in text.replace("\n", "")
+    digest = _naive_tree(EXAMPLE_COLUMNS, parts)
+    assert f"`{digest}`" in text
+    table = _table(EXAMPLE_COLUMNS, TREE_EXAMPLE)
+    assert _tree(table.to_batches(), table.schema, [3, 1]) == digest
 
 
 def test_the_worked_example_is_right() -> None:

@@ -202,8 +202,8 @@ def test_a_design_with_gaps_is_of_form_5(tmp_path: Path) -> None:
 
 def test_a_newer_form_is_reported(forged: Path, facts: Facts) -> None:
     """A manifest of a later senseprobe is no damage: the message says what to do, and the exit code is 2."""
-    _seal(forged, {**facts, "schema": 6, "new": []})
-    with pytest.raises(ReleaseError, match=r"has form 6, .* up to 5: upgrade senseprobe") as caught:
+    _seal(forged, {**facts, "schema": 7, "new": []})
+    with pytest.raises(ReleaseError, match=r"has form 7, .* up to 6: upgrade senseprobe") as caught:
         api.verify(str(forged))
     assert caught.value.exit_code == 2
     assert not isinstance(caught.value, DamagedRelease)

@@ -38,7 +38,7 @@ from senseprobe.release.documents import mismatch
 from senseprobe.release.freeze import ConfigPlan, Plan
 from senseprobe.release.licences import alternatives
 from senseprobe.release.manifest import CARDS, VERSION, Manifest
-from senseprobe.release.parquet import BatchCallback, Rows, write_rows
+from senseprobe.release.parquet import FileCallback, Rows, write_rows
 from senseprobe.release.release import Release
 from senseprobe.release.restore import unused_files, verify_recipe
 from senseprobe.release.schema import design_schema
@@ -283,7 +283,7 @@ def release_plan(imported: ImportedDataset, name: str, version: str, senseprobe:
 
 
 def _plan_config(imported: ImportedDataset, table: Table) -> ConfigPlan:
-    def write(folder: Path, schema: pa.Schema, progress: BatchCallback) -> None:
+    def write(folder: Path, schema: pa.Schema, progress: FileCallback) -> None:
         write_rows(folder, schema, len(table.rows), partial(imported.rows, table.name), progress)
 
     return ConfigPlan(

@@ -14,16 +14,16 @@ from senseprobe.plugins import versions
 from senseprobe.records import Contrast, Design, Headline
 from senseprobe.release import card, citation, croissant
 from senseprobe.release.documents import DocumentInput, Source, read_recipe
-from senseprobe.release.hashing import ContentHash, combine, file_sha256, memory_bytes
+from senseprobe.release.hashing import Leaf, combine, file_sha256, hash_leaves
 from senseprobe.release.kinds import KINDS
 from senseprobe.release.manifest import CARDS, NAME, Manifest, read_manifest
-from senseprobe.release.parquet import BatchCallback
+from senseprobe.release.parquet import BatchCallback, FileCallback, WrittenFile, file_names, read_rows
 from senseprobe.release.release import Release
-from senseprobe.release.schema import example_rows
+from senseprobe.release.schema import example_numbers, example_rows
 from senseprobe.release.verdicts import VERDICTS, has_reported
 
-Write = Callable[[Path, pa.Schema, BatchCallback], None]
-"""Writes a config's files into a folder, with the schema's metadata, and passes its rows in order to the callback."""
+Write = Callable[[Path, pa.Schema, FileCallback], None]
+"""Writes a config's files into a folder, with the schema's metadata, and passes each in order to the callback."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,6 +94,7 @@ def freeze(
 
 class _WrittenRows(NamedTuple):
     content: str
+    leaves: Sequence[Leaf]
     memory: int
     examples: list[dict[str, str]]
 
@@ -130,7 +131,12 @@ def _write(
         "senseprobe": plan.senseprobe,
         "writer": {"pyarrow": pa.__version__, **versions(KINDS[config.design.kind] for config in plan.configs)},
         "configs": {
-            name: {**config, "content": contents[name], "examples": written[name].examples}
+            name: {
+                **config,
+                "content": contents[name],
+                **({"leaves": [[*leaf] for leaf in leaves]} if len(leaves := written[name].leaves) > 1 else {}),
+                "examples": written[name].examples,
+            }
             for name, config in declared["configs"].items()
         },
         "content": combine(contents),
@@ -219,19 +225,32 @@ def manifest_facts(plan: Plan) -> dict[str, Any]:
 
 def _write_rows(plan: Plan, config: ConfigPlan, folder: Path, progress: Callable[[int], None]) -> _WrittenRows:
     """Write a config's Parquet files; return its content hash, the bytes that its rows take in memory, and examples."""
-    content, memory, rows, examples = ContentHash(config.schema), 0, 0, []
-    total = config.size - len(config.left_out)
+    leaves, memory = list[Leaf](), 0
 
-    def on_batch(group: pa.RecordBatch) -> None:
-        nonlocal memory, rows
-        plan.watch(group)
-        content.update(group)
-        memory += memory_bytes(group)
-        examples.extend(example_rows(group, rows, config.design, total))
-        rows += group.num_rows
-        progress(group.num_rows)
+    def on_file(file: WrittenFile) -> None:
+        nonlocal memory
+        if file.group is not None:
+            plan.watch(file.group)
+        leaves.append(file.leaf)
+        memory += file.memory
+        progress(file.leaf.rows)
 
     (folder / config.name).mkdir()
     marks = metadata(plan.dataset, plan.version, plan.card)
-    config.write(folder / config.name, config.schema.with_metadata(marks), on_batch)
-    return _WrittenRows(content.hexdigest(), memory, examples)
+    config.write(folder / config.name, config.schema.with_metadata(marks), on_file)
+    examples = [*_read_examples(config, folder / config.name, leaves)]
+    return _WrittenRows(hash_leaves(leaves, config.schema), leaves, memory, examples)
+
+
+def _read_examples(config: ConfigPlan, folder: Path, leaves: Sequence[Leaf]) -> Iterator[dict[str, str]]:
+    """Yield the rows of a config that its card shows, from the few files that hold them."""
+    total, first = sum(leaf.rows for leaf in leaves), 0
+    numbers = example_numbers(total)
+    for name, leaf in zip(file_names(config.size), leaves, strict=True):
+        wanted, at = [number for number in numbers if 0 <= number - first < leaf.rows], first
+        for batch in read_rows(folder / name, config.schema, name, leaf.rows) if wanted else ():
+            yield from example_rows(batch, at, config.design, total)
+            at += batch.num_rows
+            if at > wanted[-1]:
+                break
+        first += leaf.rows

@@ -5,19 +5,26 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from senseprobe.errors import ReleaseError
 from senseprobe.records import Finding
 
 ROWS_AT_ONCE = 32_768
 """The rows that are hashed together: their texts are written out, which must not take much memory."""
+
+LEAF_ROWS = 262_144
+"""The most rows of a leaf of the content hash: those of a full file before verdicts."""
+
+MAX_TEXT = 256
+"""Characters of a text that is kept while a leaf is hashed."""
 
 
 def file_sha256(path: Path) -> str:
@@ -49,43 +56,207 @@ def text_type(kind: pa.DataType) -> str:
     raise TypeError(f"rows have no columns of type {kind}")
 
 
+Buffer: TypeAlias = bytes | memoryview
+
+
+class RowHash(Protocol):
+    """A hash that is fed rows in order: a `ContentHash`, or a `TreeHash`."""
+
+    def update(self, batch: pa.RecordBatch) -> None:
+        """Add the rows of a batch."""
+
+    def hexdigest(self) -> str:
+        """Return the content hash."""
+
+
 class ContentHash:
     """A hash of logical rows in order, which no writer, compression, chunking or dictionary can change.
 
-    Feed it batches; each column, and each field of a struct, is three streams (validity, lengths, bytes), each hashed
-    on its own.
+    Feed it batches; each column, and each field of a struct, is three streams, each hashed on its own: validity,
+    lengths and bytes. Of a leaf of a tree (`of_leaf`), which is hashed whole, every text but the ids is in the streams
+    once, and each row has its number there: that is a fifth of the bytes.
     """
 
-    def __init__(self, schema: pa.Schema) -> None:
+    def __init__(self, schema: pa.Schema, *, of_leaf: bool = False) -> None:
         self._schema = schema
         self._rows = 0
-        self._columns = {path: (kind, tuple(hashlib.sha256() for _ in range(3))) for path, kind in _leaves(schema)}
+        self._columns: dict[str, _Plain | _Coded] = {
+            path: _Coded() if of_leaf and kind == "string" and path != "id" else _Plain(kind)
+            for path, kind in _columns(schema)
+        }
 
     def update(self, batch: pa.RecordBatch) -> None:
         """Add the rows of a batch, in order; ReleaseError where its columns are not those of the schema."""
-        if dict(_leaves(batch.schema)) != {path: kind for path, (kind, _) in self._columns.items()}:
+        if dict(_columns(batch.schema)) != {path: column.kind for path, column in self._columns.items()}:
             raise ReleaseError("the rows have other columns than their design")
         self._rows += batch.num_rows
-        for start in range(0, batch.num_rows, ROWS_AT_ONCE):
-            for path, array in flat(batch.schema, batch.slice(start, ROWS_AT_ONCE).columns):
-                kind, streams = self._columns[path]
-                for stream, data in zip(streams, _streams(array, kind), strict=True):
-                    stream.update(data)
+        for path, array in flat(batch.schema, batch.columns):
+            self._columns[path].update(array)
 
     def hexdigest(self) -> str:
         """Return the content hash, as 64 hexadecimal digits."""
-        columns = [[p, kind, *(s.hexdigest() for s in streams)] for p, (kind, streams) in self._columns.items()]
-        facts: dict[str, Any] = {"columns": columns, "rows": self._rows}
-        text = json.dumps(facts, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+        columns = [[path, column.kind, *column.hexdigests()] for path, column in self._columns.items()]
+        return _hash_json({"columns": columns, "rows": self._rows})
 
 
-def _leaves(fields: Iterable[pa.Field], prefix: str = "") -> Iterator[tuple[str, str]]:
+def _hash_json(facts: Mapping[str, Any]) -> str:
+    text = json.dumps(facts, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class _Plain:
+    """The streams of a column whose values are written out, row by row."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._streams = tuple(hashlib.sha256() for _ in range(3))
+
+    def update(self, array: pa.Array) -> None:
+        for start in range(0, len(array), ROWS_AT_ONCE):
+            for stream, data in zip(self._streams, _streams(array.slice(start, ROWS_AT_ONCE), self.kind), strict=True):
+                stream.update(data)
+
+    def hexdigests(self) -> Iterator[str]:
+        return (stream.hexdigest() for stream in self._streams)
+
+
+class _Coded:
+    """The streams of a column of texts that are numbered as they first occur, from 1; a row has its text's number."""
+
+    kind = "string"
+
+    def __init__(self) -> None:
+        self._first: pa.Array | None = None  # the texts of the first batch: mostly it is the whole leaf
+        self._numbers: dict[str | bytes, int] = {}  # of the texts of all batches, where there are several
+        self._rows: list[pa.Array] = []
+        self._texts = _Plain("string")
+        self._count = 0
+
+    def update(self, array: pa.Array) -> None:
+        if not len(array):
+            return
+        coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+        codes = coded.indices.unique().drop_null()  # in the order in which they first occur
+        texts = coded.dictionary.take(codes)
+        numbers = self._number_first(texts) if self._first is None else self._number_more(texts)
+        by_code = np.zeros(len(coded.dictionary), dtype=_width(self._count))
+        by_code[codes.to_numpy(zero_copy_only=False)] = numbers
+        if not len(by_code):
+            rows = pa.nulls(len(array), pa.uint8())
+        else:
+            rows = pc.take(pa.array(by_code), coded.indices, boundscheck=False)
+        self._rows.append(pc.fill_null(rows, 0) if rows.null_count else rows)
+
+    def _number_first(self, texts: pa.Array) -> NDArray[np.int64]:
+        coded = texts.dictionary_encode()  # a dictionary may have a text twice, and null
+        self._first = coded.dictionary
+        self._add(coded.dictionary)
+        numbers: NDArray[np.int64] = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64) + 1
+        return numbers
+
+    def _number_more(self, texts: pa.Array) -> NDArray[np.int64]:
+        if self._first is not None and not self._numbers:
+            self._numbers = {_key(text): at for at, text in enumerate(self._first.to_pylist(), 1)}
+        numbers, found, new = self._numbers, np.zeros(len(texts), dtype=np.int64), list[bool]()
+        known = len(numbers)
+        for at, text in enumerate(texts.to_pylist()):
+            if text is not None:
+                found[at] = numbers.setdefault(_key(text), len(numbers) + 1)
+            new.append(len(numbers) > known)
+            known = len(numbers)
+        self._add(texts.filter(pa.array(new, pa.bool_())))
+        return found
+
+    def _add(self, texts: pa.Array) -> None:
+        self._texts.update(texts)
+        self._count += len(texts)
+
+    def hexdigests(self) -> Iterator[str]:
+        rows, width = hashlib.sha256(), _width(self._count)
+        for numbers in self._rows:
+            rows.update(numbers.to_numpy(zero_copy_only=False).astype(width, copy=False).data)
+        _, *streams = self._texts.hexdigests()
+        return iter([rows.hexdigest(), *streams])
+
+
+def _width(texts: int) -> str:
+    """Return the type of the numbers of so many texts."""
+    return "<u1" if texts < 2**8 else "<u2" if texts < 2**16 else "<u4"
+
+
+def _key(text: str) -> str | bytes:
+    """Return what stands for a text in memory: a long one by its hash, since a stranger's may be of any length."""
+    return text if len(text) <= MAX_TEXT else hashlib.sha256(text.encode()).digest()
+
+
+# --- trees -----------------------------------------------------------------------------------------------------------
+
+
+class Leaf(NamedTuple):
+    """A range of a config's rows: how many it has, and their hash."""
+
+    rows: int
+    content: str
+
+
+def hash_tree(leaves: Sequence[Leaf]) -> str:
+    """Return the content hash of a config that is cut into leaves.
+
+    >>> hash_tree([Leaf(2, "0a"), Leaf(1, "0b")]) == hash_tree([Leaf(1, "0a"), Leaf(2, "0b")])
+    False
+    """
+    return _hash_json({"leaves": [[*leaf] for leaf in leaves], "rows": sum(leaf.rows for leaf in leaves)})
+
+
+def hash_leaves(leaves: Sequence[Leaf], schema: pa.Schema) -> str:
+    """Return the content hash of a config of its leaves: of a single one that of its rows, which is no leaf's."""
+    if len(leaves) > 1:
+        return hash_tree(leaves)
+    return leaves[0].content if leaves else ContentHash(schema).hexdigest()
+
+
+class TreeHash:
+    """The content hash of rows that are cut into leaves of `counts` rows each, whatever the batches.
+
+    Rows beyond them make another hash, and take no memory.
+    """
+
+    def __init__(self, schema: pa.Schema, counts: Sequence[int]) -> None:
+        self._schema, self._counts = schema, counts
+        self.leaves: list[Leaf] = []
+        self._leaf, self._rows, self._beyond = ContentHash(schema, of_leaf=True), 0, 0
+
+    def update(self, batch: pa.RecordBatch) -> None:
+        """Add the rows of a batch, in order; ReleaseError where its columns are not those of the schema."""
+        while batch.num_rows:
+            self._close()
+            if len(self.leaves) == len(self._counts):
+                self._beyond += batch.num_rows
+                return
+            part = batch.slice(0, self._counts[len(self.leaves)] - self._rows)
+            self._leaf.update(part)
+            self._rows += part.num_rows
+            batch = batch.slice(part.num_rows)
+
+    def _close(self) -> None:
+        """Close the leaves that have all their rows."""
+        while len(self.leaves) < len(self._counts) and self._rows == self._counts[len(self.leaves)]:
+            self.leaves.append(Leaf(self._rows, self._leaf.hexdigest()))
+            self._leaf, self._rows = ContentHash(self._schema, of_leaf=True), 0
+
+    def hexdigest(self) -> str:
+        """Return the content hash, as 64 hexadecimal digits."""
+        self._close()
+        rest = [Leaf(self._rows + self._beyond, self._leaf.hexdigest())] if self._rows or self._beyond else []
+        return hash_tree([*self.leaves, *rest])
+
+
+def _columns(fields: Iterable[pa.Field], prefix: str = "") -> Iterator[tuple[str, str]]:
     for field in fields:
         path = f"{prefix}{field.name}"
         if pa.types.is_struct(field.type):
             yield path, "struct"
-            yield from _leaves(field.type, f"{path}.")
+            yield from _columns(field.type, f"{path}.")
         else:
             yield path, text_type(field.type)
 
@@ -100,22 +271,23 @@ def flat(fields: Iterable[pa.Field], arrays: Iterable[pa.Array], prefix: str = "
             yield from flat(field.type, array.flatten(), f"{path}.")
 
 
-def _streams(array: pa.Array, kind: str) -> tuple[bytes, bytes, bytes]:
+def _streams(array: pa.Array, kind: str) -> tuple[Buffer, Buffer, Buffer]:
     if pa.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
-    validity = pc.is_valid(array).cast(pa.uint8()).to_numpy(zero_copy_only=False).tobytes()
+    validity: Buffer = b"\1" * len(array)
+    if array.null_count:
+        validity = pc.is_valid(array).cast(pa.uint8()).to_numpy(zero_copy_only=False).data
     if kind == "struct":
         return validity, b"", b""
     if kind == "string":
-        filled = pc.fill_null(array, "").cast(pa.large_string())
-        lengths = pc.binary_length(filled).cast(pa.int32()).to_numpy().astype("<i4").tobytes()
+        filled = (pc.fill_null(array, "") if array.null_count else array).cast(pa.large_string())
         _, offsets, data = filled.buffers()
         if data is None:
-            return validity, lengths, b""
+            return validity, bytes(4 * len(array)), b""
         bounds = np.frombuffer(offsets, dtype=np.int64)[filled.offset : filled.offset + len(filled) + 1]
-        return validity, lengths, bytes(memoryview(data)[bounds[0] : bounds[-1]])
+        return validity, np.diff(bounds).astype("<i4").data, memoryview(data)[bounds[0] : bounds[-1]]
     numbers = pc.fill_null(array, 0 if kind == "int32" else False).cast(pa.int32())
-    return validity, b"", numbers.to_numpy(zero_copy_only=False).astype("<i4").tobytes()
+    return validity, b"", numbers.to_numpy(zero_copy_only=False).astype("<i4", copy=False).data
 
 
 def memory_bytes(batch: pa.RecordBatch) -> int:
@@ -134,8 +306,8 @@ def _array_bytes(array: pa.Array) -> int:
     if pa.types.is_integer(array.type):
         return 4 * len(array)
     is_coded = pa.types.is_dictionary(array.type)
-    lengths = pc.binary_length(array.dictionary if is_coded else array).cast(pa.int64())
-    total = pc.sum(pc.take(lengths, array.indices) if is_coded else lengths).as_py()
+    lengths = pc.binary_length(array.dictionary if is_coded else array)
+    total = pc.sum(pc.take(lengths, array.indices, boundscheck=False) if is_coded else lengths).as_py()
     return 4 * len(array) + int(total or 0)
 
 

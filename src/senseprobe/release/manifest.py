@@ -27,8 +27,9 @@ from senseprobe.atomic_files import read_plain
 from senseprobe.errors import DamagedRelease, ReleaseError
 from senseprobe.messages import offered, printable
 from senseprobe.records import Contrast, Design, Finding, Headline
+from senseprobe.release.hashing import LEAF_ROWS, ContentHash, Leaf, RowHash, TreeHash, hash_tree
 from senseprobe.release.kinds import why_unknown
-from senseprobe.release.schema import COLUMN_TYPES, EXAMPLES
+from senseprobe.release.schema import COLUMN_TYPES, EXAMPLES, design_schema
 from senseprobe.tables import read_json
 
 
@@ -145,6 +146,7 @@ class _Config(_Strict):
     rows: NonNegativeInt
     expanded: NonNegativeInt = 0
     content: Sha256
+    leaves: list[tuple[Annotated[int, Field(ge=0, le=LEAF_ROWS)], Sha256]] = []
     design: Annotated[Design, AfterValidator(_checked_design)]
     levels: dict[str, NonNegativeInt]
     description: str
@@ -160,8 +162,22 @@ class _Config(_Strict):
             raise ValueError("`expanded` must be larger than `rows`")
         return self
 
+    @model_validator(mode="after")
+    def _leaves_make_the_content(self) -> Self:
+        if "leaves" not in self.model_fields_set:
+            return self
+        leaves = [Leaf(*leaf) for leaf in self.leaves]
+        if not 2 <= len(leaves) <= (self.expanded or self.rows):
+            raise ValueError("`leaves` must be several, and not more than there are rows")
+        if not self.expanded and any(not leaf.rows for leaf in leaves):
+            raise ValueError("`leaves` has one without rows, but no row was left out")
+        if sum(leaf.rows for leaf in leaves) != self.rows or hash_tree(leaves) != self.content:
+            raise ValueError("`leaves` do not make the content hash of so many rows")
+        return self
+
 
 class _Manifest(_Strict):
+    form: int = Field(alias="schema")
     dataset: Name
     version: Version
     senseprobe: str
@@ -182,6 +198,8 @@ class _Manifest(_Strict):
             raise ValueError("`order` does not match the configs")
         if not {config for contrast in self.contrasts for config in (contrast.a, contrast.b)} <= set(self.order):
             raise ValueError("a contrast names a config that does not exist")
+        if self.form < OF_LEAVES and any(config.leaves for config in self.configs.values()):
+            raise ValueError(f"manifests of form {self.form} do not have `leaves`")
         return self
 
 
@@ -195,7 +213,7 @@ _OUR_WRITERS = {"pyarrow"}
 """The libraries that write every release; `writer` has, besides, the plug-ins that brought its kinds of rows."""
 
 NAME = "release.json"
-SCHEMA = 5
+SCHEMA = 6
 """Version of the manifest's own form; readers accept every older one. 2 added `columns` to a design.
 
 3 added `expanded` to a config: its rows before verdicts. A release without such a config is still of form 2, which
@@ -205,7 +223,13 @@ versions that do not know verdicts read correctly.
 have no such column is of form 2 or 3.
 
 5 added `gaps` to a design: the levels that its template compares. A release without such a config is of form 2, 3 or 4.
+
+6 added `leaves` to a config of several files: the ranges of rows of which its content hash is a tree. Older releases,
+and those of small configs, are hashed as one range.
 """
+
+OF_LEAVES = 6
+"""The form since which configs have `leaves`."""
 
 CARDS = 6
 """Form of the documents (card, citation, Croissant) that are written now; a manifest records it in `cards`.
@@ -235,7 +259,8 @@ class Manifest:
         """Return the manifest with these facts; `reported`: whether its verdicts have the column of that name."""
         configs = facts["configs"].values()
         filtered, compared = any("expanded" in c for c in configs), any("gaps" in c["design"] for c in configs)
-        data = {**facts, "schema": 5 if compared else 4 if reported else 3 if filtered else 2}
+        form = 5 if compared else 4 if reported else 3 if filtered else 2
+        data = {**facts, "schema": OF_LEAVES if any("leaves" in c for c in configs) else form}
         return cls({**data, "digest": _digest(data)})
 
     @property
@@ -278,6 +303,15 @@ class Manifest:
         """Return the number of a config's rows before verdicts, which ranges and the files of its rows count."""
         facts = self.config(name)
         return int(facts.get("expanded", facts["rows"]))
+
+    def leaves(self, name: str) -> list[Leaf]:
+        """Return the ranges of rows of which the content hash of a config is a tree; none: it is of all rows."""
+        return [Leaf(*leaf) for leaf in self.config(name).get("leaves", ())]
+
+    def content_hash(self, name: str) -> RowHash:
+        """Return a hash that is to be fed the rows of a config, and is its content hash then."""
+        schema, counts = design_schema(self.design(name)), [leaf.rows for leaf in self.leaves(name)]
+        return TreeHash(schema, counts) if counts else ContentHash(schema)
 
     def asks(self, name: str) -> tuple[str, ...]:
         """Return the ids of the questions that people are asked of a config's rows; empty: all of its kind."""

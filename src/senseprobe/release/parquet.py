@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,10 +21,10 @@ from senseprobe.errors import DamagedRelease
 from senseprobe.messages import printable
 from senseprobe.parquet_files import MAX_MEMORY, bounded_parquet, plain, read_batches
 from senseprobe.records import Finding
-from senseprobe.release.hashing import flat
+from senseprobe.release.hashing import LEAF_ROWS, ContentHash, Leaf, flat, memory_bytes
 from senseprobe.release.schema import loose
 
-ROWS_PER_FILE = 262_144
+ROWS_PER_FILE = LEAF_ROWS
 """Also the rows of a row group, of which a file has one: each group has its own dictionaries."""
 
 MAX_GROUP_BYTES = 2**30
@@ -34,7 +34,7 @@ ROWS_AT_ONCE = 8_192
 """Rows that are read at once: of 60 kB each, they still fit into MAX_MEMORY."""
 
 THREADS = min(os.cpu_count() or 1, 4)
-"""Threads that write files, each with some 60 MB; only one where the rows are hashed too, which takes longer."""
+"""Threads that make, write and hash files, each with some 60 MB."""
 
 _KEYS = {b"canary", b"release", b"ARROW:schema"}
 """The keys of a file's metadata; the last of them is Arrow's own, in files of the first form."""
@@ -44,6 +44,21 @@ Rows = Callable[[int, int], Batches]
 """Makes the rows of a half-open range of their numbers, from 0."""
 
 BatchCallback = Callable[[pa.RecordBatch], None]
+
+
+class WrittenFile(NamedTuple):
+    """A file of a config's rows: how many they are with their hash, the bytes that they take in memory, and the rows.
+
+    The hash is that of a leaf of the config's content hash, or where the config has one file the content hash itself.
+    Where it was not asked for it is empty, and memory 0. Rows that another process made are not there.
+    """
+
+    leaf: Leaf
+    memory: int
+    group: pa.RecordBatch | None = None
+
+
+FileCallback = Callable[[WrittenFile], None]
 
 
 def file_names(size: int) -> list[str]:
@@ -85,29 +100,32 @@ def write_rows(
     schema: pa.Schema,
     size: int,
     rows: Rows,
-    on_batch: BatchCallback | None = None,
+    on_file: FileCallback | None = None,
     only: Container[str] | None = None,
+    *,
+    hashed: bool = True,
 ) -> None:
     """Write the `size` rows of a config as files of ROWS_PER_FILE into `folder`; `only` names the files to write.
 
-    `rows` makes a range of rows, in several threads at once; `on_batch` is called with each file's, in order and in
-    this thread. Files are written side by side, and few ahead of the calls, so that memory does not grow with size.
+    `rows` makes a range of rows, in several threads at once; `on_file` is called with each file's, in order and in
+    this thread. Files are written and `hashed` side by side, and few ahead of the calls, so that memory does not grow
+    with size.
     """
-    waiting: deque[Future[pa.RecordBatch | None]] = deque()
-    threads = 1 if on_batch else THREADS
+    waiting: deque[Future[WrittenFile]] = deque()
+    content = partial(ContentHash, schema, of_leaf=files_of(size) > 1) if on_file and hashed else None
 
     def report() -> None:
-        group = waiting.popleft().result()
-        if on_batch and group is not None:
-            on_batch(group)
+        written = waiting.popleft().result()
+        if on_file:
+            on_file(written)
 
-    with _tuned(), ThreadPoolExecutor(threads) as pool:
+    with _tuned(), ThreadPoolExecutor(THREADS) as pool:
         for number, name in enumerate(file_names(size)):
             if only is None or name in only:
                 start = number * ROWS_PER_FILE
                 make_rows = partial(rows, start, min(start + ROWS_PER_FILE, size))
-                waiting.append(pool.submit(_write_file, folder / name, schema, make_rows, keep=on_batch is not None))
-            if len(waiting) > threads:
+                waiting.append(pool.submit(_write_file, folder / name, schema, make_rows, content))
+            if len(waiting) > THREADS:
                 report()
         while waiting:
             report()
@@ -131,9 +149,12 @@ def _tuned() -> Iterator[None]:
 
 
 def _write_file(
-    where: Path | pa.NativeFile, schema: pa.Schema, rows: Callable[[], Batches], *, keep: bool = False
-) -> pa.RecordBatch | None:
-    """Write a file of one group of rows; return them as one batch if `keep`."""
+    where: Path | pa.NativeFile,
+    schema: pa.Schema,
+    rows: Callable[[], Batches],
+    content: Callable[[], ContentHash] | None = None,
+) -> WrittenFile:
+    """Write a file of one group of rows; return them with their hash, if `content` makes one."""
     batches = [*rows()]
     group = batches[0] if len(batches) == 1 else pa.concat_batches([plain(batch) for batch in batches])
     coded = _coded(group, required={field.name for field in batches[0].schema if not field.nullable})
@@ -145,7 +166,11 @@ def _write_file(
         step = max(coded.num_rows * (MAX_GROUP_BYTES // 4) // max(coded.nbytes, 1), 1)
         for start in range(0, coded.num_rows, step):
             writer.write_batch(coded.slice(start, step))
-    return group if keep else None
+    if content is None:
+        return WrittenFile(Leaf(group.num_rows, ""), 0, group)
+    rows_hash = content()
+    rows_hash.update(coded)
+    return WrittenFile(Leaf(group.num_rows, rows_hash.hexdigest()), memory_bytes(coded), group)
 
 
 def sample_bytes(schema: pa.Schema, rows: Batches) -> int:

@@ -22,9 +22,9 @@ from senseprobe.parquet_files import plain
 from senseprobe.records import Design, Finding
 from senseprobe.release.diff import filled_fields
 from senseprobe.release.freeze import Plan, file_entries, manifest_facts, metadata, whole_release
-from senseprobe.release.hashing import ContentHash, file_finding
+from senseprobe.release.hashing import ContentHash, Leaf, file_finding, hash_tree
 from senseprobe.release.manifest import MAX_BYTES, NAME, FileEntry, Manifest
-from senseprobe.release.parquet import Rows, files_of, is_file_name, sample_bytes, write_rows
+from senseprobe.release.parquet import Rows, WrittenFile, files_of, is_file_name, sample_bytes, write_rows
 from senseprobe.release.release import Release
 from senseprobe.release.schema import design_schema
 
@@ -158,11 +158,13 @@ def recipe_damage(release: Release) -> list[Finding]:
 def _restore(release: Release, config: str, rows: Rows | None, progress: Callable[[int], None]) -> None:
     manifest, data, folder = release.manifest, release.manifest.data, release.folder / config
     schema, size = design_schema(release.design(config)), manifest.expanded(config)
-    content = ContentHash(schema)
+    of_tree, leaves, content = manifest.leaves(config), list[Leaf](), ContentHash(schema)
 
-    def on_batch(group: pa.RecordBatch) -> None:
-        content.update(group)
-        progress(group.num_rows)
+    def on_file(file: WrittenFile) -> None:
+        leaves.append(file.leaf)
+        if not of_tree and file.group is not None:  # an older form, whose hash goes on from file to file
+            content.update(file.group)
+        progress(file.leaf.rows)
 
     try:
         next(rows(size, size) if rows else iter(()), None)  # makes nothing, however many rows a forged manifest states
@@ -173,8 +175,9 @@ def _restore(release: Release, config: str, rows: Rows | None, progress: Callabl
         with whole_release(folder, folder.name) as partial:
             if rows is not None:
                 marks = metadata(data["dataset"], data["version"], data["card"])
-                write_rows(partial, schema.with_metadata(marks), size, rows, on_batch)
-            if content.hexdigest() != manifest.config(config)["content"]:
+                write_rows(partial, schema.with_metadata(marks), size, rows, on_file, hashed=bool(of_tree))
+            digest = hash_tree(leaves) if of_tree else content.hexdigest()
+            if digest != manifest.config(config)["content"]:
                 message = "the recipe makes rows that differ from the frozen ones: see `senseprobe verify --rebuild`"
                 raise DamagedRelease([_difference(config, message)])
     except ReleaseError as error:
@@ -249,7 +252,7 @@ def remake_rows(manifest: Manifest, config: str, rows: Rows) -> Iterator[pa.Reco
 
 
 def _content_findings(manifest: Manifest, config: str, rows: Rows) -> Iterator[Finding]:
-    content = ContentHash(design_schema(manifest.design(config)))
+    content = manifest.content_hash(config)
     try:
         for batch in remake_rows(manifest, config, rows):
             content.update(batch)

@@ -60,14 +60,18 @@ def example_rows(batch: pa.RecordBatch, start: int, design: Design, total: int) 
 
     Each is its id and the `readable` columns of its kind.
     """
-    numbers = sorted({part * total // 1000 for part in EXAMPLES}) if total else []
-    mine = [number - start for number in numbers if 0 <= number - start < batch.num_rows]
+    mine = [number - start for number in example_numbers(total) if 0 <= number - start < batch.num_rows]
     columns = ("id", *KINDS[design.kind].readable)
     rows = [{name: str(batch[name][at].as_py()) for name in columns} for at in mine]
     return [
         {name: cell if len(cell) <= MAX_EXAMPLE else f"{cell[:MAX_EXAMPLE]}…" for name, cell in row.items()}
         for row in rows
     ]
+
+
+def example_numbers(total: int) -> list[int]:
+    """Return the numbers of the rows, of a config with `total`, that its card shows, from 0."""
+    return sorted({part * total // 1000 for part in EXAMPLES}) if total else []
 
 
 def row_schema(kind: str, slots: Sequence[str], columns: Iterable[tuple[str, str]] = ()) -> pa.Schema:

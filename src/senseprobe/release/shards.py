@@ -6,7 +6,7 @@ release that one machine would have made, with the same content hash; with the s
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -18,9 +18,17 @@ from senseprobe.atomic_files import read_plain
 from senseprobe.errors import ReleaseError
 from senseprobe.messages import printable
 from senseprobe.release.freeze import Plan, file_entries, metadata, whole_release, write_recipe
-from senseprobe.release.hashing import combine, file_sha256
+from senseprobe.release.hashing import Leaf, combine, file_sha256
 from senseprobe.release.manifest import MAX_BYTES, FileEntry, Name, Sha256, Version, first_error
-from senseprobe.release.parquet import BatchCallback, Rows, file_names, files_of, read_rows, rows_in_files, write_rows
+from senseprobe.release.parquet import (
+    FileCallback,
+    Rows,
+    WrittenFile,
+    file_names,
+    files_of,
+    rows_in_files,
+    write_rows,
+)
 
 NAME = "shard.json"
 ENGLISH = "recipe/english.csv"
@@ -45,6 +53,16 @@ class ShardPlan:
         return f"{self.plan.version}.shard-{self.shard:05d}-of-{self.shards:05d}"
 
 
+class _Rows(BaseModel):
+    """What a shard says of the rows of a file: how many, their hash (`WrittenFile`), and their bytes in memory."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    rows: NonNegativeInt
+    content: Sha256
+    memory: NonNegativeInt
+
+
 class _Form(BaseModel):
     """The form of a shard's description, of which nothing is trusted: its author may mean harm."""
 
@@ -57,6 +75,7 @@ class _Form(BaseModel):
     shards: Annotated[int, Field(gt=0, le=MAX_SHARDS)]
     recipe: Sha256
     files: dict[str, FileEntry]
+    rows: dict[str, _Rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +104,23 @@ def shard_rows(sizes: Mapping[str, int], shard: int, shards: int) -> dict[str, i
 def write_shard(shard: ShardPlan, folder: Path, progress: Callable[[int], None] | None = None) -> None:
     """Write a shard into `folder`, which must not exist; ReleaseError where it cannot be written."""
     plan, name = shard.plan, f"shard {shard.shard} of {shard.plan.dataset} {shard.plan.version}"
-    on_batch = (lambda group: progress(group.num_rows)) if progress else None
+    rows_of: dict[str, dict[str, int | str]] = {}
     marks = metadata(plan.dataset, plan.version, plan.card)
     mine = shard_files({config.name: config.size for config in plan.configs}, shard.shard, shard.shards)
     with whole_release(folder, name) as partial:
         for config in plan.configs:
             schema, rows = config.schema.with_metadata(marks), shard.rows[config.name]
             (partial / config.name).mkdir()
-            write_rows(partial / config.name, schema, config.size, rows, on_batch, mine[config.name])
+            names = iter(mine[config.name])
+
+            def on_file(file: WrittenFile, config: str = config.name, names: Iterator[str] = names) -> None:
+                if file.group is not None:
+                    plan.watch(file.group)
+                rows_of[f"{config}/{next(names)}"] = {**file.leaf._asdict(), "memory": file.memory}
+                if progress:
+                    progress(file.leaf.rows)
+
+            write_rows(partial / config.name, schema, config.size, rows, on_file, mine[config.name])
         write_recipe(plan, partial)
         entries = file_entries(partial)
         facts = {
@@ -103,6 +131,7 @@ def write_shard(shard: ShardPlan, folder: Path, progress: Callable[[int], None] 
             "shards": shard.shards,
             "recipe": _recipe(entries),
             "files": entries,
+            "rows": rows_of,
         }
         (partial / NAME).write_text(json.dumps(facts, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
@@ -120,7 +149,7 @@ def read_shards(folders: Iterable[Path]) -> list[Shard]:
     if not listed:
         raise ReleaseError("name the shards to join")
     first = listed[0]
-    fields = {"shard", "files"}
+    fields = {"shard", "files", "rows"}
     for shard in listed:
         if shard.form.model_dump(exclude=fields) != first.form.model_dump(exclude=fields):
             message = f"{shard.folder} and {first.folder} differ in release, senseprobe version or recipe"
@@ -158,21 +187,28 @@ def _check_files(folder: Path, form: _Form) -> None:
     for name, entry in sorted(form.files.items()):
         if there[name].stat().st_size != entry.bytes or file_sha256(there[name]) != entry.sha256:
             raise ReleaseError(f"{there[name]} differs from the file that was written: make shard {form.shard} again")
+    if {*form.rows} != {name for name in form.files if name.endswith(".parquet") and not name.startswith("recipe/")}:
+        raise ReleaseError(f"{folder / NAME} does not say what rows its files have: make shard {form.shard} again")
     if _recipe({name: {"sha256": entry.sha256} for name, entry in form.files.items()}) != form.recipe:
         raise ReleaseError(f"{folder} was not made from its own recipe: make shard {form.shard} again")
 
 
-def copy_rows(shards: Iterable[Shard], config: str, size: int) -> Callable[[Path, pa.Schema, BatchCallback], None]:
-    """Return a function that copies a config's files from the shards; raise ReleaseError where some are missing."""
-    paths = {path.partition("/"): shard.folder / path for shard in shards for path in shard.form.files}
-    sources = {name: path for (owner, _, name), path in paths.items() if owner == config}
+def copy_rows(shards: Iterable[Shard], config: str, size: int) -> Callable[[Path, pa.Schema, FileCallback], None]:
+    """Return a function that copies a config's files from the shards; raise ReleaseError where some are missing.
+
+    Rows are not read: the hashes of files were compared, and the shard that made rows has hashed them.
+    """
+    listed = (
+        (path.partition("/"), shard.folder / path, rows) for shard in shards for path, rows in shard.form.rows.items()
+    )
+    sources = {name: (path, rows) for (owner, _, name), path, rows in listed if owner == config}
     if sorted(sources) != file_names(size):
         raise ReleaseError(f"the shards have {len(sources)} files of {config}, but it needs {len(file_names(size))}")
 
-    def write(folder: Path, schema: pa.Schema, on_batch: BatchCallback) -> None:
+    def write(folder: Path, schema: pa.Schema, on_file: FileCallback) -> None:
         for name in file_names(size):
-            shutil.copyfile(sources[name], folder / name)
-            for batch in read_rows(folder / name, schema, f"{config}/{name}", size):
-                on_batch(batch)
+            path, about = sources[name]
+            shutil.copyfile(path, folder / name)
+            on_file(WrittenFile(Leaf(about.rows, about.content), about.memory))
 
     return write

@@ -13,11 +13,11 @@ from senseprobe.messages import printable
 from senseprobe.records import Finding
 from senseprobe.release import card, citation, croissant
 from senseprobe.release.documents import HINT, MAX_BYTES, DocumentInput, ReadSources, mismatch, read_recipe
-from senseprobe.release.hashing import ContentHash, combine, file_finding, memory_bytes
+from senseprobe.release.hashing import combine, file_finding, memory_bytes
 from senseprobe.release.manifest import CARDS, NAME, Manifest, read_manifest
 from senseprobe.release.release import Release
 from senseprobe.release.restore import RESTORED, read_restored
-from senseprobe.release.schema import design_schema, example_rows
+from senseprobe.release.schema import example_rows
 
 _HINT = "fetch the release from its authors again"
 
@@ -271,7 +271,7 @@ def _row_findings(release: Release, config: str, card_memory: int | None) -> Ite
     """Compare the rows of a config with the manifest, and their bytes in memory with the card's `card_memory`."""
     facts = release.manifest.config(config)
     design = release.design(config)
-    content, rows, memory, examples = ContentHash(design_schema(design)), 0, 0, []
+    content, rows, memory, examples = release.manifest.content_hash(config), 0, 0, []
     try:
         for batch in release.batches(config):
             content.update(batch)

@@ -1,6 +1,6 @@
 """What a result is read with: rows without a number, gates that fail, and what a coarse number format makes of rows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,14 +36,25 @@ def unscored_rows(units: UnitTable, scorer: Scorer, model: "Model") -> dict[str,
     gaps = list(units.unscored())
     distinct = list(dict.fromkeys(unit for _, unit in gaps))
     reasons = dict(zip(distinct, scorer.reasons(model, distinct), strict=True))
-    ids: dict[str, list[str]] = {}
+    found: dict[str, tuple[int, list[str]]] = {}
     for row, unit in gaps:
-        ids.setdefault(reasons[unit], []).append(row)
-    order = sorted(ids.items(), key=lambda item: (-len(item[1]), item[0]))
+        count, first = found.get(reasons[unit], (0, []))
+        found[reasons[unit]] = count + 1, [*first, row] if len(first) < FIRST else first
+    return order_reasons(found)
+
+
+def order_reasons(found: Mapping[str, tuple[int, Sequence[str]]]) -> dict[str, dict[str, Any]]:
+    """Return reasons as results have them; `found` has how many rows each has, and the ids of the first of them.
+
+    >>> order_reasons({"no token to score": (1, ["b"]), "too long for the model": (2, ["a", "c"])})
+    {'too long for the model': {'rows': 2, 'first': ['a', 'c']}, 'no token to score': {'rows': 1, 'first': ['b']}}
+    """
+    order = sorted(found.items(), key=lambda item: (-item[1][0], item[0]))
     if len(order) > MOST_REASONS:  # a word each, of vectors of words
         rest = order[MOST_REASONS - 1 :]
-        order[MOST_REASONS - 1 :] = [(_OTHERS.format(rest[0][0]), [row for _, rows in rest for row in rows])]
-    return {reason: {"rows": len(rows), "first": rows[:FIRST]} for reason, rows in order}
+        together = sum(count for _, (count, _) in rest), [row for _, (_, first) in rest for row in first]
+        order[MOST_REASONS - 1 :] = [(_OTHERS.format(rest[0][0]), together)]
+    return {reason: {"rows": count, "first": [*first[:FIRST]]} for reason, (count, first) in order}
 
 
 def unscored_text(result: Result) -> str:

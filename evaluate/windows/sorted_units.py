@@ -22,7 +22,8 @@ from senseprobe.evaluate.windows.plan_form import Window, rows_file, units_file
 from senseprobe.evaluate.windows.unit_columns import PLACED, UNIT
 
 _ORDER = [(name, "ascending") for name in PLACED.names]
-_ROWS = pa.schema([("unit", pa.int32()), ("place", pa.int64())])
+PLACES = pa.schema([("unit", pa.int32()), ("place", pa.int64())])
+"""Where units occur: the position of a unit in its window, and a place as in `unit_columns.PLACED`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +186,9 @@ class WindowWriter:
     def _write(self, table: pa.Table, new: NDArray[np.bool_], numbers: NDArray[np.int64]) -> None:
         window = self._first + len(self.windows)
         if self._rows is None:
-            self._rows = pq.ParquetWriter(self._folder / rows_file(window), _ROWS, compression="zstd")
+            self._rows = pq.ParquetWriter(self._folder / rows_file(window), PLACES, compression="zstd")
         self._units.append(table.select(UNIT.names).filter(pa.array(new)))
-        self._rows.write_table(pa.table([pa.array(numbers, pa.int32()), table["place"]], _ROWS))
+        self._rows.write_table(pa.table([pa.array(numbers, pa.int32()), table["place"]], PLACES))
         self._counts = [int(numbers[-1]) + 1, self._counts[1] + len(table)]
 
     def close(self) -> None:

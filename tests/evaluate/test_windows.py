@@ -3,14 +3,18 @@
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
+from pandas.testing import assert_frame_equal
 from tests.conformance import causal_models, inference_models
 
 from senseprobe import api
 from senseprobe.api import windows
-from senseprobe.evaluate.scorers import base
+from senseprobe.evaluate.scorers import base, get
 from senseprobe.evaluate.windows import worker
+from senseprobe.evaluate.windows.joining import join_parts
 from senseprobe.evaluate.windows.plan_form import read_plan
+from senseprobe.evaluate.windows.row_numbers import RowStream
 
 SHARDS = 5
 
@@ -67,3 +71,22 @@ def test_shards_make_the_bytes_of_one_process(
     assert worker.missing_windows(tmp_path / "parts") == ()
     windows.join_scores(tmp_path / "parts", out=tmp_path / "joined")
     assert files_in(tmp_path / "joined") == files_in(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("rows", [100, 7, 10**6])
+def test_rows_stream_as_they_are_scored(rows: int, models: dict[str, Path], tmp_path: Path) -> None:
+    """Rows with their numbers, by ranges of any size, are those of the result, in order; and so are those without."""
+    from senseprobe.api.scoring import make_job
+
+    options: dict[str, Any] = {"parts": tmp_path / "parts"}
+    windows.plan_scores(str(models["masked"]), "sssb@1.1.0", ("log-odds", "aul"), **options)
+    windows.score_shard(tmp_path / "parts", 0, 1)
+    results = windows.join_scores(tmp_path / "parts")
+    job, joined = make_job("sssb@1.1.0", 0, None), join_parts(tmp_path / "parts")
+    for result in results:
+        stream = RowStream(joined, job, get(result.scorer), rows=rows)
+        frames = [frame.assign(config=config) for config, frame in stream]
+        assert result.rows is not None
+        assert_frame_equal(pd.concat(frames, ignore_index=True)[[*result.rows]], result.rows)
+        assert stream.unscored() == result.unscored
+    assert any(result.unscored for result in results)

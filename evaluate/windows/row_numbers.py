@@ -223,7 +223,7 @@ class _Ranges:
         self._values = np.full((rows * roles, *shape), np.nan)
         self._reasons = np.zeros(rows * roles, dtype=np.int32)
         path = self._folder / str(number)
-        records = np.fromfile(path, dtype=self._record) if path.exists() else np.empty(0, dtype=self._record)
+        records = np.frombuffer(path.read_bytes() if path.exists() else b"", dtype=self._record)
         places = records["place"] - first * roles
         self._values[places], self._reasons[places] = records["numbers"], records["reason"]
         self._values, self._reasons = self._values.reshape(rows, roles, *shape), self._reasons.reshape(rows, roles)

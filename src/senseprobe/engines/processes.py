@@ -1,16 +1,11 @@
 """Worker processes on this machine: one is started for each worker, and gets one piece at a time."""
 
-import json
-import os
 import selectors
-import signal
-import subprocess
-import sys
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
+from senseprobe.engines.child_process import ChildProcess
 from senseprobe.engines.work import (
     THREADS,
     TRIES,
@@ -22,20 +17,6 @@ from senseprobe.engines.work import (
     failure_of,
 )
 from senseprobe.errors import SenseprobeError
-from senseprobe.messages import visible
-from senseprobe.tables import read_json
-
-# No module of the folder where a command is typed can hide one of Python's: `-P`, and the path is that of this process.
-_BEGIN = """\
-import json, sys
-sys.path[:] = json.loads(sys.argv.pop(1))
-from senseprobe.engines.worker_process import serve
-serve(int(sys.argv.pop(1)))
-"""
-_LAST_WORDS = 4_096
-"""Bytes that are kept of what a process prints."""
-_PATIENCE = 10.0
-"""Seconds that a process has to close what it opened, once all is done."""
 
 
 def run_processes(work: Work, options: WorkerOptions, progress: Callable[[int], None] | None = None) -> None:
@@ -58,97 +39,20 @@ def environment_of(threads: int) -> dict[str, str]:
     return {THREADS: str(threads), "RAYON_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "false"}
 
 
-class _Worker:
-    """A process, the piece that it is at, and the last that it printed; `slot` numbers the workers of a work."""
+class _Worker(ChildProcess):
+    """A process, and the piece that it is at; `slot` numbers the workers of a work."""
 
     def __init__(self, slot: int, work: Work, device: str | None, environment: Mapping[str, str]) -> None:
-        self.slot, self.device = slot, device
+        self.slot = slot
         self.piece: int | None = None
         self.is_ready = False
-        self._printed = self._unread = b""
-        self.reports, report = os.pipe()
-        path = json.dumps([os.path.abspath(folder) for folder in sys.path])  # noqa: PTH100 - of what may be no path
-        try:
-            self._process = subprocess.Popen(  # noqa: S603 - this Python, and our module
-                [sys.executable, "-P", "-c", _BEGIN, path, str(report)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                pass_fds=(report,),
-                env={**os.environ, **environment},
-            )
-        except BaseException:
-            os.close(self.reports)
-            raise
-        finally:
-            os.close(report)
-        assert self._process.stdin is not None  # noqa: S101 - both are pipes
-        assert self._process.stdout is not None  # noqa: S101
-        self._orders, self.printed = self._process.stdin, self._process.stdout
-        for pipe in (self.reports, self.printed.fileno()):
-            os.set_blocking(pipe, False)
-        self._tell({"worker": work.worker, "argument": work.argument, "device": device})
-
-    def _tell(self, order: Mapping[str, Any]) -> None:
-        """Send an order; that the process has ended is seen elsewhere."""
-        with suppress(BrokenPipeError):
-            self._orders.write(f"{json.dumps(order)}\n".encode())
-            self._orders.flush()
+        order = {"worker": work.worker, "argument": work.argument, "device": device}
+        super().__init__("senseprobe.engines.worker_process", order, environment)
 
     def take(self, number: int) -> None:
         """Let it do the piece of a number."""
         self.piece = number
-        self._tell({"do": number})
-
-    def read_reports(self) -> list[dict[str, Any]]:
-        """Return the reports that have come."""
-        *lines, self._unread = (self._unread + _read_all(self.reports)).split(b"\n")
-        return [read_json(line) for line in lines]
-
-    def keep_printed(self) -> None:
-        """Keep the last of what it printed."""
-        self._printed = (self._printed + _read_all(self.printed.fileno()))[-_LAST_WORDS:]
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether the process has ended; one that it started may hold its pipes open."""
-        return self._process.poll() is not None
-
-    def describe_end(self) -> str:
-        """Return how it ended: a signal and where that comes from, or an exit code and what it printed last."""
-        code = self._process.wait()
-        if code < 0:
-            name = signal.Signals(-code).name if -code in {*signal.Signals} else f"signal {-code}"
-            return f"{name}, which the system sends where memory runs out" if -code == signal.SIGKILL else name
-        self.keep_printed()
-        lines = self._printed.decode(errors="replace").split("\n")
-        last = next((line for line in reversed(lines) if line.strip()), "")
-        return f"exit code {code}{f': {visible(last.strip()[:200])}' if last else ''}"
-
-    def end(self) -> None:
-        """End the process at once, and close its pipes."""
-        self._process.kill()
-        self._process.wait()
-        os.close(self.reports)
-        self.printed.close()
-        with suppress(BrokenPipeError):
-            self._orders.close()
-
-    def stop(self) -> None:
-        """Let it close what it opened, and end."""
-        self._tell({"stop": True})
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(_PATIENCE)
-        self.end()
-
-
-def _read_all(pipe: int) -> bytes:
-    """Return what is in a pipe, without waiting for more."""
-    parts = list[bytes]()
-    with suppress(BlockingIOError):
-        while part := os.read(pipe, 65_536):
-            parts.append(part)
-    return b"".join(parts)
+        self.tell({"do": number})
 
 
 class _Pool:
@@ -177,7 +81,7 @@ class _Pool:
         while self._left:
             # A pipe whose other end is closed can be read at once: it is taken out where its worker is seen to.
             for key, _ in self._selector.select(timeout=0.5):
-                if key.fd != key.data.reports:
+                if key.fd == key.data.printed:
                     key.data.keep_printed()
             for worker in [*self._workers]:
                 has_ended = worker.has_ended  # before its last reports are read, and none comes after them
@@ -185,9 +89,9 @@ class _Pool:
                     self._hear(worker, report, progress)
                 if has_ended and self._left:
                     self._replace(worker)
-        while self._workers:
-            worker = self._remove(self._workers[0])
-            worker.stop() if worker.is_ready else worker.end()
+        for worker in self._workers:
+            if worker.is_ready:
+                worker.stop()
 
     def _start(self, slot: int) -> None:
         worker = _Worker(slot, self._work, self._devices[slot % len(self._devices)], self._environment)

@@ -36,12 +36,14 @@ class Work:
     - `argument`: what it needs, for every worker the same, as JSON.
     - `numbers`: those of the pieces that are to be done.
     - `title`: what messages call a piece, for example ``window``.
+    - `folder`: the folder, if any, that all workers read and write, on whichever machine they are.
     """
 
     worker: str
     argument: str
     numbers: tuple[int, ...]
     title: str = "piece"
+    folder: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,10 +118,13 @@ def count_threads(options: WorkerOptions, workers: int) -> int:
     These are the `cpus` of a worker, or else OMP_NUM_THREADS, or else the processors of this process, shared equally.
     Numbers can differ in their last bits between two numbers of threads.
     """
+    return options.cpus or threads_of_run() or max(1, count_processors() // workers)
+
+
+def threads_of_run() -> int | None:
+    """Return the number of threads that OMP_NUM_THREADS sets; None where it sets none."""
     given = os.environ.get(THREADS, "").partition(",")[0]
-    if options.cpus is not None:
-        return options.cpus
-    return int(given) if given.isdecimal() and int(given) else max(1, count_processors() // workers)
+    return int(given) if given.isdecimal() and int(given) else None
 
 
 def count_processors() -> int:

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     )
     from senseprobe.api.results import Comparison, compare, gate, load_result, report
     from senseprobe.api.results import slice_result as slice  # noqa: A004 - the name of the command
-    from senseprobe.api.scoring import draft, plant, replay, score
+    from senseprobe.api.scoring import plant, replay, score
+    from senseprobe.api.scoring_jobs import draft
     from senseprobe.errors import (
         AnnotationError,
         DamagedRelease,
@@ -112,7 +113,8 @@ _HOMES = {
     "api.metrics": ("metrics",),
     "api.packages": ("fetch",),
     "api.results": ("Comparison", "compare", "gate", "load_result", "report"),
-    "api.scoring": ("draft", "plant", "replay", "score"),
+    "api.scoring": ("plant", "replay", "score"),
+    "api.scoring_jobs": ("draft",),
     "evaluate.exports.api": ("export",),
     "evaluate.served.api": ("server",),
     "evaluate.result": ("Result",),

@@ -8,7 +8,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from threading import Thread
 from types import ModuleType
@@ -22,13 +21,6 @@ from senseprobe.errors import DamagedRelease, ModelError, SenseprobeError
 HERE = Path(__file__).parent
 TWO = WorkerOptions(count=2)
 SQUARES = {number: number * number for number in range(8)}
-
-
-@pytest.fixture
-def pieces(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The module of the work, which workers find, too."""
-    monkeypatch.syspath_prepend(str(HERE))
-    return import_module("numbered_pieces")
 
 
 def is_running(process: int) -> bool:

@@ -76,7 +76,7 @@ def test_shards_make_the_bytes_of_one_process(
 @pytest.mark.parametrize("rows", [100, 7, 10**6])
 def test_rows_stream_as_they_are_scored(rows: int, models: dict[str, Path], tmp_path: Path) -> None:
     """Rows with their numbers, by ranges of any size, are those of the result, in order; and so are those without."""
-    from senseprobe.api.scoring import make_job
+    from senseprobe.api.scoring_jobs import make_job
 
     options: dict[str, Any] = {"parts": tmp_path / "parts"}
     windows.plan_scores(str(models["masked"]), "sssb@1.1.0", ("log-odds", "aul"), **options)

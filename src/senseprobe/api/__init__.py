@@ -16,7 +16,8 @@ from senseprobe.api.releases import (
     verified,
     verify,
 )
-from senseprobe.api.scoring import draft, estimate, plant, replay, score
+from senseprobe.api.scoring import estimate, plant, replay, score
+from senseprobe.api.scoring_jobs import draft
 from senseprobe.api.word_senses import show_senses
 from senseprobe.progress import Step, progress_bar
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from senseprobe.api.models import source_of, warn
-from senseprobe.api.scoring import control_job, make_job, resolve_release
+from senseprobe.api.scoring_jobs import control_job, make_job, resolve_release
 from senseprobe.errors import FindingsError, ReleaseError, ResultError, SenseprobeError
 from senseprobe.messages import counted
 from senseprobe.options import Option

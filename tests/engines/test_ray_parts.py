@@ -34,8 +34,8 @@ def test_without_ray_the_message_names_the_extra(
 
 def test_a_cluster_of_another_version_is_named() -> None:
     assert describe_refusal("auto", MISMATCH, "2.60.0") == (
-        "the cluster at auto has Ray 2.50.1 on Python 3.11.2, and here is Ray 2.60.0 on Python 3.11.9: install the same "
-        "versions on both"
+        "the cluster at auto has Ray 2.50.1 on Python 3.11.2, and here is Ray 2.60.0 on Python 3.11.9: install the "
+        "same versions on both"
     )
 
 
@@ -75,5 +75,6 @@ def test_an_actor_gives_a_piece_up_that_was_begun_four_times(tmp_path: Path, pie
     first, second = (read_json(report) for report in actor({"number": [0, 1]})["report"])
 
     assert first["units"] == 10
-    assert second["ended_often"] and second["failed"]["message"].startswith("its process ended 4 times")
+    assert second["ended_often"]
+    assert second["failed"]["message"].startswith("its process ended 4 times")
     assert pieces.squares(tmp_path / "pieces") == {0: 0}

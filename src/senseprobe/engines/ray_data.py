@@ -18,7 +18,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import senseprobe
 from senseprobe.engines.child_process import ChildProcess
 from senseprobe.engines.processes import environment_of
 from senseprobe.engines.work import Engine, Work, WorkerOptions, failure_of, threads_of_run
@@ -69,7 +68,7 @@ def _start(work: Work, options: WorkerOptions, folder: Path, notes: str) -> Chil
 def _worker_environment(options: WorkerOptions) -> dict[str, str]:
     """Return the variables of a worker, which imports what this process can import, and has its number of threads."""
     library = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
-    folders = [Path(senseprobe.__file__).parent.parent, *(Path(folder).absolute() for folder in sys.path)]
+    folders = [Path(__file__).parents[2], *(Path(folder).absolute() for folder in sys.path)]
     path = dict.fromkeys(str(folder) for folder in folders if folder.is_dir() and str(folder) not in library)
     threads = options.cpus or threads_of_run() or 1
     return {**environment_of(threads), "PYTHONPATH": os.pathsep.join(path)}

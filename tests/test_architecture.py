@@ -39,6 +39,7 @@ BELOW |= {"scaffold": {*LEAVES, "lexicon", "generator"}}
 BELOW |= {room: {*LEAVES, "exchange", "lexicon", "statistics", "release"} for room in ("hub", "importers")}
 BELOW["importers"] |= {"plugins"}
 BELOW |= {"recipes": {"records", "errors", "messages", "release", "generator", "importers"}}
+BELOW |= {"release_pieces": {*BELOW["recipes"], "atomic_files", "recipes", "tables"}}
 BELOW |= {"progress": {"messages"}}
 BELOW |= {"engines": {"records", "errors", "messages", "tables", "plugins"}}
 BELOW |= {"api": {*BELOW}}

@@ -103,15 +103,15 @@ def build(
     """
     from senseprobe.recipes import plan_of, rows_by_config
 
-    folder, catalogue = _to_build(dataset, version, out)
+    folder, catalogue = open_to_build(dataset, version, out)
     plan, rows = plan_of(catalogue, version), rows_by_config(catalogue)
-    _check_plan(rows, plan, folder, {config.name: config.size for config in plan.configs}, force=force, notify=say)
+    check_plan(rows, plan, folder, {config.name: config.size for config in plan.configs}, force=force, notify=say)
     if say and not folder.exists() and not plan.lexicons and any(config.senses for config in plan.configs):
         say("WordNet is not prepared, so the card has sense keys but no glosses: run `senseprobe wordnet` first")
     return freeze_plan(plan, folder, progress, say)
 
 
-def _check_plan(
+def check_plan(
     rows: Mapping[str, Rows], plan: Plan, folder: Path, sizes: Mapping[str, int], *, force: bool, notify: Notify | None
 ) -> None:
     """Say the size of a plan, `sizes` rows by config; raise where that is too much, or an estimand is unknown."""
@@ -165,12 +165,12 @@ def build_shard(
         raise SenseprobeError(f"there is no shard {shard} of {shards}: shards are numbered 0 to {shards - 1}")
     if shards > MAX_SHARDS:
         raise SenseprobeError(f"{shards:,} shards are too many: at most {MAX_SHARDS:,} can be joined")
-    final, catalogue = _to_build(dataset, version, out)
+    final, catalogue = open_to_build(dataset, version, out)
     plan, rows = plan_of(catalogue, version), rows_by_config(catalogue)
     part = ShardPlan(plan=plan, rows=rows, shard=shard, shards=shards)
     folder = final.with_name(part.folder)
     sizes = shard_rows({config.name: config.size for config in plan.configs}, shard, shards)
-    _check_plan(rows, plan, folder, sizes, force=force, notify=say)
+    check_plan(rows, plan, folder, sizes, force=force, notify=say)
     expect(progress, sum(sizes.values()))
     write_shard(part, folder, progress)
     return folder
@@ -194,7 +194,10 @@ def join(
     form = parts[0].form
     catalogue = open_recipe(parts[0].folder / "recipe", form.dataset)
     plan = plan_of(catalogue, form.version)
-    configs = [replace(config, write=copy_rows(parts, config.name, config.size)) for config in plan.configs]
+    configs = [
+        replace(config, write=copy_rows(parts, config.name, config.size, config.size - len(config.left_out)))
+        for config in plan.configs
+    ]
     recipe = join_recipes([shard.folder / "recipe" for shard in parts])
     whole = replace(plan, configs=tuple(configs), recipe=lambda: recipe, senseprobe=form.senseprobe)
     folder = Path(out) / form.dataset / form.version if out else parts[0].folder.resolve().with_name(form.version)
@@ -221,19 +224,26 @@ def restore(
     rows cannot be written or (without `force`) if there are more than 10^9 rows or the disk is too small.
     """
     from senseprobe.recipes import rows_of
-    from senseprobe.release.release import open_release
     from senseprobe.release.restore import restore_rows
+
+    frozen, target = find_target(release, out)
+    makers = partial(rows_of, dataset=str(frozen.manifest.data["dataset"]))
+    return restore_rows(frozen, target, makers, progress, force=force, notify=say)
+
+
+def find_target(release: ReleaseSpec, out: str | Path | None) -> tuple[Release, Path]:
+    """Return a release whose rows are to be restored, and the folder that they go to."""
+    from senseprobe.release.release import open_release
 
     folder, _ = locate_release(release)
     frozen = open_release(folder)
     dataset, version = str(frozen.manifest.data["dataset"]), str(frozen.manifest.data["version"])
     if out is None and project.built_in().releases.resolve() in folder.resolve().parents:
         out = _project_releases()
-    target = Path(out) / dataset / version if out else folder
-    return restore_rows(frozen, target, partial(rows_of, dataset=dataset), progress, force=force, notify=say)
+    return frozen, Path(out) / dataset / version if out else folder
 
 
-def _to_build(dataset: str, version: str, out: str | Path | None) -> tuple[Path, ResolvedDataset]:
+def open_to_build(dataset: str, version: str, out: str | Path | None) -> tuple[Path, ResolvedDataset]:
     """Return the folder of a new release, and the catalogue that it is built from.
 
     Raise DeclarationError where a field that describes it is still to be filled in.

@@ -14,7 +14,7 @@ from senseprobe.plugins import versions
 from senseprobe.records import Contrast, Design, Headline
 from senseprobe.release import card, citation, croissant
 from senseprobe.release.documents import DocumentInput, Source, read_recipe
-from senseprobe.release.hashing import Leaf, combine, file_sha256, hash_leaves
+from senseprobe.release.hashing import Leaf, combine, file_entry, hash_leaves
 from senseprobe.release.kinds import KINDS
 from senseprobe.release.manifest import CARDS, NAME, Manifest, read_manifest
 from senseprobe.release.parquet import BatchCallback, FileCallback, WrittenFile, file_names, read_rows
@@ -97,6 +97,7 @@ class _WrittenRows(NamedTuple):
     leaves: Sequence[Leaf]
     memory: int
     examples: list[dict[str, str]]
+    entries: Mapping[str, tuple[int, str]]  # size and sha256 of its files, by path
 
 
 @contextmanager
@@ -142,7 +143,7 @@ def _write(
         "content": combine(contents),
         "cards": CARDS,
     }
-    entries = file_entries(folder)
+    entries = file_entries(folder, {path: entry for rows in written.values() for path, entry in rows.entries.items()})
     release = Release(folder, _manifest(facts, entries, folder))
     changelog = approve(release) or ""
     for name, headline in describe(release).items():
@@ -164,7 +165,7 @@ def _write(
         (croissant.NAME, croissant.render),
     ):
         (folder / name).write_bytes(render(about).encode())
-        about = replace(about, files={**about.files, name: _entry(folder / name)})
+        about = replace(about, files={**about.files, name: _entry(*file_entry(folder / name))})
     (folder / NAME).write_bytes(_manifest(facts, about.files, folder).dump())
     return read_manifest(folder)  # so that nothing is frozen that readers would refuse
 
@@ -183,14 +184,15 @@ def write_recipe(plan: Plan, folder: Path) -> None:
         target.write_bytes(data)
 
 
-def file_entries(folder: Path) -> dict[str, dict[str, int | str]]:
-    """Return size in bytes and sha256 of every file below a folder, by path."""
+def file_entries(folder: Path, known: Mapping[str, tuple[int, str]] | None = None) -> dict[str, dict[str, int | str]]:
+    """Return size in bytes and sha256 of every file below a folder, by path; those that are `known` are not read."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): _entry(path) for path in files}
+    named = ((path.relative_to(folder).as_posix(), path) for path in files)
+    return {name: _entry(*((known or {}).get(name) or file_entry(path))) for name, path in named}
 
 
-def _entry(path: Path) -> dict[str, int | str]:
-    return {"bytes": path.stat().st_size, "sha256": file_sha256(path)}
+def _entry(size: int, sha256: str) -> dict[str, int | str]:
+    return {"bytes": size, "sha256": sha256}
 
 
 def metadata(dataset: str, version: str, card: Mapping[str, Any]) -> dict[str, str]:
@@ -224,13 +226,15 @@ def manifest_facts(plan: Plan) -> dict[str, Any]:
 
 
 def _write_rows(plan: Plan, config: ConfigPlan, folder: Path, progress: Callable[[int], None]) -> _WrittenRows:
-    """Write a config's Parquet files; return its content hash, the bytes that its rows take in memory, and examples."""
-    leaves, memory = list[Leaf](), 0
+    """Write a config's Parquet files; return what the manifest says of them."""
+    leaves, memory, entries = list[Leaf](), 0, dict[str, tuple[int, str]]()
 
     def on_file(file: WrittenFile) -> None:
         nonlocal memory
         if file.group is not None:
             plan.watch(file.group)
+        if file.entry:
+            entries[f"{config.name}/{file.name}"] = file.entry
         leaves.append(file.leaf)
         memory += file.memory
         progress(file.leaf.rows)
@@ -239,7 +243,7 @@ def _write_rows(plan: Plan, config: ConfigPlan, folder: Path, progress: Callable
     marks = metadata(plan.dataset, plan.version, plan.card)
     config.write(folder / config.name, config.schema.with_metadata(marks), on_file)
     examples = [*_read_examples(config, folder / config.name, leaves)]
-    return _WrittenRows(hash_leaves(leaves, config.schema), leaves, memory, examples)
+    return _WrittenRows(hash_leaves(leaves, config.schema), leaves, memory, examples, entries)
 
 
 def _read_examples(config: ConfigPlan, folder: Path, leaves: Sequence[Leaf]) -> Iterator[dict[str, str]]:

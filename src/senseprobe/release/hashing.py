@@ -33,6 +33,11 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def file_entry(path: Path) -> tuple[int, str]:
+    """Return a file's size in bytes and its sha256."""
+    return path.stat().st_size, file_sha256(path)
+
+
 def combine(digests: Mapping[str, str]) -> str:
     """Return one digest of named digests: sha256 over lines ``name NUL digest LF``, sorted by the bytes of the name.
 

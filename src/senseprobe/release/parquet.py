@@ -6,12 +6,12 @@ The cap is for strangers' files: a small one can be made to unfold into more mem
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,7 +21,7 @@ from senseprobe.errors import DamagedRelease
 from senseprobe.messages import printable
 from senseprobe.parquet_files import MAX_MEMORY, bounded_parquet, plain, read_batches
 from senseprobe.records import Finding
-from senseprobe.release.hashing import LEAF_ROWS, ContentHash, Leaf, flat, memory_bytes
+from senseprobe.release.hashing import LEAF_ROWS, ContentHash, Leaf, file_entry, flat, memory_bytes
 from senseprobe.release.schema import loose
 
 ROWS_PER_FILE = LEAF_ROWS
@@ -47,14 +47,17 @@ BatchCallback = Callable[[pa.RecordBatch], None]
 
 
 class WrittenFile(NamedTuple):
-    """A file of a config's rows: how many they are with their hash, the bytes that they take in memory, and the rows.
+    """A file of a config's rows: its name, how many rows it has with their hash, their bytes in memory, and the rows.
 
     The hash is that of a leaf of the config's content hash, or where the config has one file the content hash itself.
-    Where it was not asked for it is empty, and memory 0. Rows that another process made are not there.
+    Where it was not asked for it is empty, memory is 0, and `entry` None, which is the file's size in bytes and sha256.
+    Rows that another process made are not there.
     """
 
+    name: str
     leaf: Leaf
     memory: int
+    entry: tuple[int, str] | None = None
     group: pa.RecordBatch | None = None
 
 
@@ -131,6 +134,19 @@ def write_rows(
             report()
 
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def map_in_threads(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """Yield what a function returns for each item, in order; where it raises, what has not begun is not done."""
+    pool = ThreadPoolExecutor(THREADS)
+    try:
+        yield from pool.map(function, items)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
 @contextmanager
 def _tuned() -> Iterator[None]:
     """Set the switch interval and the allocator for writing within the block.
@@ -166,11 +182,13 @@ def _write_file(
         step = max(coded.num_rows * (MAX_GROUP_BYTES // 4) // max(coded.nbytes, 1), 1)
         for start in range(0, coded.num_rows, step):
             writer.write_batch(coded.slice(start, step))
+    name = where.name if isinstance(where, Path) else ""
     if content is None:
-        return WrittenFile(Leaf(group.num_rows, ""), 0, group)
+        return WrittenFile(name, Leaf(group.num_rows, ""), 0, group=group)
     rows_hash = content()
     rows_hash.update(coded)
-    return WrittenFile(Leaf(group.num_rows, rows_hash.hexdigest()), memory_bytes(coded), group)
+    entry = file_entry(where) if isinstance(where, Path) else None
+    return WrittenFile(name, Leaf(group.num_rows, rows_hash.hexdigest()), memory_bytes(coded), entry, group)
 
 
 def sample_bytes(schema: pa.Schema, rows: Batches) -> int:

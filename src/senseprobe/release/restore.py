@@ -7,7 +7,7 @@ frozen. Their rows may not: each config is compared with its content hash before
 import json
 import shutil
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,10 +21,19 @@ from senseprobe.messages import counted, listed, printable, sized
 from senseprobe.parquet_files import plain
 from senseprobe.records import Design, Finding
 from senseprobe.release.diff import filled_fields
-from senseprobe.release.freeze import Plan, file_entries, manifest_facts, metadata, whole_release
-from senseprobe.release.hashing import ContentHash, Leaf, file_finding, hash_tree
+from senseprobe.release.freeze import Plan, Write, file_entries, manifest_facts, metadata, whole_release
+from senseprobe.release.hashing import Leaf, file_finding, hash_leaves
 from senseprobe.release.manifest import MAX_BYTES, NAME, FileEntry, Manifest
-from senseprobe.release.parquet import Rows, WrittenFile, files_of, is_file_name, sample_bytes, write_rows
+from senseprobe.release.parquet import (
+    Rows,
+    WrittenFile,
+    file_names,
+    files_of,
+    is_file_name,
+    read_rows,
+    sample_bytes,
+    write_rows,
+)
 from senseprobe.release.release import Release
 from senseprobe.release.schema import design_schema
 
@@ -91,37 +100,58 @@ def restore_rows(
     *,
     force: bool = False,
     notify: Notify | None = None,
+    made: Mapping[str, Write] | None = None,
 ) -> Release:
     """Make the configs that `target` lacks; an interrupted run goes on with the next config.
 
     `rows_of` returns for a recipe's folder the function that makes the rows of each config; `progress` is called with
-    how many were written, `notify` with the size. Raises DamagedRelease where the recipe is not what was frozen, or
-    makes other rows, and ReleaseError where the rows do not fit, cannot be written, or another process restores the
-    same release there: each would overwrite the other's notes of its files.
+    how many were written, `notify` with the size. Files of a config in `made` were made elsewhere, and are copied.
+    Raises DamagedRelease where the recipe is not what was frozen, or makes other rows, and ReleaseError where the rows
+    do not fit, cannot be written, or another process restores the same release there: each would overwrite the other's
+    notes of its files.
     """
+    manifest, restored = release.manifest, Release(target, release.manifest)
+    with locked_target(release, target):
+        away = prepare_target(release, target, force=force, notify=notify)
+        makers = rows_of(target / "recipe")
+        for config in away:
+            write = (made or {}).get(config)
+            _restore(restored, config, makers.get(config), write, progress or (lambda n: None))
+            _note(target, config, manifest)
+    return restored
+
+
+@contextmanager
+def locked_target(release: Release, target: Path) -> Iterator[None]:
+    """Lock the folder that rows are restored to; raises DamagedRelease and ReleaseError as `restore_rows` does."""
     if findings := recipe_damage(release):
         raise DamagedRelease(findings)
-    manifest, restored = release.manifest, Release(target, release.manifest)
     try:
         with locked(target):
-            if target.resolve() != release.folder.resolve():
-                if (target / NAME).exists() and (target / NAME).read_bytes() != manifest.dump():
-                    raise ReleaseError(f"{target} contains another release: nothing was changed")
-                for name in (*_files_without_rows(manifest), NAME):
-                    write_whole(target / name, (release.folder / name).read_bytes(), follow=False)
-            if away := [config for config in manifest.configs if not _has_rows(target, config, manifest)]:
-                files = [size for name, (size, _) in manifest.files.items() if name.partition("/")[0] in away]
-                rows = sum(manifest.expanded(config) for config in away)
-                size = Size(name=manifest.name, rows=rows, bytes=sum(files), estimated=False, folder=target)
-                size.check(force=force, notify=notify)
-            makers = rows_of(target / "recipe")
-            for config in away:
-                _restore(restored, config, makers.get(config), progress or (lambda n: None))
-                _note(target, config, manifest)
+            yield
     except BlockingIOError as error:
         advice = "wait until it ends, then run again to check that all rows are there"
-        raise ReleaseError(f"another process is restoring {manifest.name} in {target}: {advice}") from error
-    return restored
+        message = f"another process is restoring {release.manifest.name} in {target}: {advice}"
+        raise ReleaseError(message) from error
+
+
+def prepare_target(release: Release, target: Path, *, force: bool = False, notify: Notify | None = None) -> list[str]:
+    """Copy what a folder lacks of a release besides rows; return the configs whose rows it lacks.
+
+    Raises ReleaseError and DamagedRelease as `restore_rows` does.
+    """
+    manifest = release.manifest
+    if target.resolve() != release.folder.resolve():
+        if (target / NAME).exists() and (target / NAME).read_bytes() != manifest.dump():
+            raise ReleaseError(f"{target} contains another release: nothing was changed")
+        for name in (*_files_without_rows(manifest), NAME):
+            write_whole(target / name, (release.folder / name).read_bytes(), follow=False)
+    if away := [config for config in manifest.configs if not _has_rows(target, config, manifest)]:
+        files = [size for name, (size, _) in manifest.files.items() if name.partition("/")[0] in away]
+        rows = sum(manifest.expanded(config) for config in away)
+        size = Size(name=manifest.name, rows=rows, bytes=sum(files), estimated=False, folder=target)
+        size.check(force=force, notify=notify)
+    return away
 
 
 def _has_rows(target: Path, config: str, manifest: Manifest) -> bool:
@@ -155,15 +185,43 @@ def recipe_damage(release: Release) -> list[Finding]:
     return [finding for name in names if (finding := file_finding(release.folder, name, *files[name]))]
 
 
-def _restore(release: Release, config: str, rows: Rows | None, progress: Callable[[int], None]) -> None:
+class _WrittenContent:
+    """The content hash of a config whose files are being written, in the form of its release."""
+
+    def __init__(self, manifest: Manifest, config: str) -> None:
+        self._size, self._path = manifest.expanded(config), config
+        self._counts = [leaf.rows for leaf in manifest.leaves(config)]
+        self._leaves, self._content, self._fed = list[Leaf](), manifest.content_hash(config), 0
+        self.of_leaves = bool(self._counts) or files_of(self._size) < 2
+
+    def add(self, file: WrittenFile) -> None:
+        """Add the next file."""
+        self._leaves.append(file.leaf)
+        if file.group is not None and not self.of_leaves:  # an older form, whose hash goes on from file to file
+            self._content.update(file.group)
+            self._fed += 1
+
+    def hexdigest(self, folder: Path, schema: pa.Schema) -> str:
+        """Return the content hash; rows are read again where they were made elsewhere, or cut in another way."""
+        if self.of_leaves and self._counts in ([], [leaf.rows for leaf in self._leaves]):
+            return hash_leaves(self._leaves, schema)
+        if self._fed < len(self._leaves):
+            for name in file_names(self._size):
+                for batch in read_rows(folder / name, schema, f"{self._path}/{name}", self._size):
+                    self._content.update(batch)
+        return self._content.hexdigest()
+
+
+def _restore(
+    release: Release, config: str, rows: Rows | None, write: Write | None, progress: Callable[[int], None]
+) -> None:
+    """Make the rows of a config, or let `write` copy the files that were made of them, and compare their hash."""
     manifest, data, folder = release.manifest, release.manifest.data, release.folder / config
     schema, size = design_schema(release.design(config)), manifest.expanded(config)
-    of_tree, leaves, content = manifest.leaves(config), list[Leaf](), ContentHash(schema)
+    content = _WrittenContent(manifest, config)
 
     def on_file(file: WrittenFile) -> None:
-        leaves.append(file.leaf)
-        if not of_tree and file.group is not None:  # an older form, whose hash goes on from file to file
-            content.update(file.group)
+        content.add(file)
         progress(file.leaf.rows)
 
     try:
@@ -173,11 +231,12 @@ def _restore(release: Release, config: str, rows: Rows | None, progress: Callabl
         raise DamagedRelease([_difference(config, message)]) from None
     try:
         with whole_release(folder, folder.name) as partial:
-            if rows is not None:
-                marks = metadata(data["dataset"], data["version"], data["card"])
-                write_rows(partial, schema.with_metadata(marks), size, rows, on_file, hashed=bool(of_tree))
-            digest = hash_tree(leaves) if of_tree else content.hexdigest()
-            if digest != manifest.config(config)["content"]:
+            marked = schema.with_metadata(metadata(data["dataset"], data["version"], data["card"]))
+            if write is not None:
+                write(partial, marked, on_file)
+            elif rows is not None:
+                write_rows(partial, marked, size, rows, on_file, hashed=content.of_leaves)
+            if content.hexdigest(partial, schema) != manifest.config(config)["content"]:
                 message = "the recipe makes rows that differ from the frozen ones: see `senseprobe verify --rebuild`"
                 raise DamagedRelease([_difference(config, message)])
     except ReleaseError as error:

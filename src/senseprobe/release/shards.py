@@ -4,9 +4,9 @@ The declarations alone decide which files belong to which shard, so shards need 
 release that one machine would have made, with the same content hash; with the same pyarrow, also the same bytes.
 """
 
+import hashlib
 import json
-import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, StringConstra
 from senseprobe.atomic_files import read_plain
 from senseprobe.errors import ReleaseError
 from senseprobe.messages import printable
-from senseprobe.release.freeze import Plan, file_entries, metadata, whole_release, write_recipe
+from senseprobe.release.freeze import Plan, Write, file_entries, metadata, whole_release, write_recipe
 from senseprobe.release.hashing import Leaf, combine, file_sha256
 from senseprobe.release.manifest import MAX_BYTES, FileEntry, Name, Sha256, Version, first_error
 from senseprobe.release.parquet import (
@@ -26,6 +26,7 @@ from senseprobe.release.parquet import (
     WrittenFile,
     file_names,
     files_of,
+    map_in_threads,
     rows_in_files,
     write_rows,
 )
@@ -54,7 +55,7 @@ class ShardPlan:
 
 
 class _Rows(BaseModel):
-    """What a shard says of the rows of a file: how many, their hash (`WrittenFile`), and their bytes in memory."""
+    """What a shard says of the rows of a file: how many, their hash (see `WrittenFile`), and their bytes in memory."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
@@ -104,43 +105,41 @@ def shard_rows(sizes: Mapping[str, int], shard: int, shards: int) -> dict[str, i
 def write_shard(shard: ShardPlan, folder: Path, progress: Callable[[int], None] | None = None) -> None:
     """Write a shard into `folder`, which must not exist; ReleaseError where it cannot be written."""
     plan, name = shard.plan, f"shard {shard.shard} of {shard.plan.dataset} {shard.plan.version}"
-    rows_of: dict[str, dict[str, int | str]] = {}
+    rows_of, written = dict[str, dict[str, int | str]](), dict[str, tuple[int, str]]()
     marks = metadata(plan.dataset, plan.version, plan.card)
     mine = shard_files({config.name: config.size for config in plan.configs}, shard.shard, shard.shards)
     with whole_release(folder, name) as partial:
         for config in plan.configs:
             schema, rows = config.schema.with_metadata(marks), shard.rows[config.name]
             (partial / config.name).mkdir()
-            names = iter(mine[config.name])
 
-            def on_file(file: WrittenFile, config: str = config.name, names: Iterator[str] = names) -> None:
-                if file.group is not None:
-                    plan.watch(file.group)
-                rows_of[f"{config}/{next(names)}"] = {**file.leaf._asdict(), "memory": file.memory}
+            def on_file(file: WrittenFile, config: str = config.name) -> None:
+                plan.watch(file.group)
+                rows_of[f"{config}/{file.name}"] = {**file.leaf._asdict(), "memory": file.memory}
+                if file.entry:
+                    written[f"{config}/{file.name}"] = file.entry
                 if progress:
                     progress(file.leaf.rows)
 
             write_rows(partial / config.name, schema, config.size, rows, on_file, mine[config.name])
         write_recipe(plan, partial)
-        entries = file_entries(partial)
+        entries = file_entries(partial, written)
         facts = {
             "dataset": plan.dataset,
             "version": plan.version,
             "senseprobe": plan.senseprobe,
             "shard": shard.shard,
             "shards": shard.shards,
-            "recipe": _recipe(entries),
+            "recipe": hash_recipe({name: str(entry["sha256"]) for name, entry in entries.items()}),
             "files": entries,
             "rows": rows_of,
         }
         (partial / NAME).write_text(json.dumps(facts, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def _recipe(entries: Mapping[str, Mapping[str, int | str]]) -> str:
-    """Return the hash of what the rows are made of, without the answers that this shard needed."""
-    hashes = {name: str(entry["sha256"]) for name, entry in entries.items() if name.startswith("recipe/")}
-    hashes.pop(ENGLISH, None)
-    return combine(hashes)
+def hash_recipe(hashes: Mapping[str, str]) -> str:
+    """Return the hash of what rows are made of, from sha256 by path, without the answers that a shard needed."""
+    return combine({name: sha256 for name, sha256 in hashes.items() if name.startswith("recipe/") and name != ENGLISH})
 
 
 def read_shards(folders: Iterable[Path]) -> list[Shard]:
@@ -185,30 +184,54 @@ def _check_files(folder: Path, form: _Form) -> None:
             f"{folder / printable(name)}: {'is missing' if name in form.files else 'is not part of the shard'}"
         )
     for name, entry in sorted(form.files.items()):
-        if there[name].stat().st_size != entry.bytes or file_sha256(there[name]) != entry.sha256:
-            raise ReleaseError(f"{there[name]} differs from the file that was written: make shard {form.shard} again")
+        # Files of rows are hashed where they are copied, so that they are read once.
+        known = name in form.rows or file_sha256(there[name]) == entry.sha256
+        if there[name].stat().st_size != entry.bytes or not known:
+            raise _changed(there[name], form)
     if {*form.rows} != {name for name in form.files if name.endswith(".parquet") and not name.startswith("recipe/")}:
         raise ReleaseError(f"{folder / NAME} does not say what rows its files have: make shard {form.shard} again")
-    if _recipe({name: {"sha256": entry.sha256} for name, entry in form.files.items()}) != form.recipe:
+    if hash_recipe({name: entry.sha256 for name, entry in form.files.items()}) != form.recipe:
         raise ReleaseError(f"{folder} was not made from its own recipe: make shard {form.shard} again")
 
 
-def copy_rows(shards: Iterable[Shard], config: str, size: int) -> Callable[[Path, pa.Schema, FileCallback], None]:
-    """Return a function that copies a config's files from the shards; raise ReleaseError where some are missing.
+def _changed(path: Path, form: _Form) -> ReleaseError:
+    return ReleaseError(f"{path} differs from the file that was written: make shard {form.shard} again")
 
-    Rows are not read: the hashes of files were compared, and the shard that made rows has hashed them.
+
+def copy_rows(shards: Sequence[Shard], config: str, size: int, rows: int) -> Write:
+    """Return what copies the files of a config of `size` rows, `rows` of which are left after verdicts, from shards.
+
+    A file is compared with its hash while it is copied. Its rows are not read: the shard that made them has hashed
+    them. It is no link to the shard's, which may be changed or removed later. Raises ReleaseError where the shards do
+    not have all files and rows.
     """
-    listed = (
-        (path.partition("/"), shard.folder / path, rows) for shard in shards for path, rows in shard.form.rows.items()
-    )
-    sources = {name: (path, rows) for (owner, _, name), path, rows in listed if owner == config}
-    if sorted(sources) != file_names(size):
-        raise ReleaseError(f"the shards have {len(sources)} files of {config}, but it needs {len(file_names(size))}")
+    paths = {path.partition("/"): (shard, path) for shard in shards for path in shard.form.rows}
+    sources = {name: source for (owner, _, name), source in paths.items() if owner == config}
+    names = file_names(size)
+    if sorted(sources) != names:
+        raise ReleaseError(f"the shards have {len(sources)} files of {config}, but it needs {len(names)}")
+    if (found := sum(shard.form.rows[path].rows for shard, path in sources.values())) != rows:
+        raise ReleaseError(f"the shards have {found} rows of {config}, but it has {rows}")
 
     def write(folder: Path, schema: pa.Schema, on_file: FileCallback) -> None:
-        for name in file_names(size):
-            path, about = sources[name]
-            shutil.copyfile(path, folder / name)
-            on_file(WrittenFile(Leaf(about.rows, about.content), about.memory))
+        for file in map_in_threads(lambda name: _copy(*sources[name], folder / name), names):
+            on_file(file)
 
     return write
+
+
+def _copy(shard: Shard, name: str, target: Path) -> WrittenFile:
+    path, entry, about = shard.folder / name, shard.form.files[name], shard.form.rows[name]
+    digest = hashlib.sha256()
+    with path.open("rb") as source, target.open("xb") as copy:
+        while data := source.read(2**20):
+            digest.update(data)
+            copy.write(data)
+    if digest.hexdigest() != entry.sha256:
+        raise _changed(path, shard.form)
+    return WrittenFile(
+        name=target.name,
+        leaf=Leaf(about.rows, about.content),
+        memory=about.memory,
+        entry=(entry.bytes, entry.sha256),
+    )

@@ -35,7 +35,7 @@ def models(tiny_models: dict[str, Path], tmp_path_factory: pytest.TempPathFactor
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows of 64 units, so that small releases have several; and the same day throughout."""
     monkeypatch.setattr(base, "WINDOW", 64)
-    monkeypatch.setattr("senseprobe.api.scoring.read_today", lambda: "2026-11-23")
+    monkeypatch.setattr("senseprobe.api.scoring_jobs.read_today", lambda: "2026-11-23")
 
 
 def files_in(folder: Path) -> dict[str, bytes]:

@@ -19,6 +19,7 @@ from senseprobe.api.releases import (
 from senseprobe.api.scoring import estimate, plant, replay, score
 from senseprobe.api.scoring_jobs import draft
 from senseprobe.api.word_senses import show_senses
+from senseprobe.api.workers import take_workers, workers
 from senseprobe.progress import Step, progress_bar
 
 __all__ = [
@@ -48,9 +49,11 @@ __all__ = [
     "score",
     "show_senses",
     "source_of",
+    "take_workers",
     "vectors",
     "vectors_of",
     "verified",
     "verify",
     "why_unpublishable",
+    "workers",
 ]

@@ -19,6 +19,9 @@ from senseprobe.api.models import (
     with_old_keywords,
 )
 from senseprobe.api.scoring_jobs import control_job, draft, make_job, resolve_release
+from senseprobe.api.worker_scoring import Request, score_with_workers
+from senseprobe.api.workers import workers_of
+from senseprobe.engines.work import WorkerOptions
 from senseprobe.errors import SenseprobeError
 from senseprobe.options import RELEASE_HELP, RELEASE_OR_CONFIG, Argument, Option
 from senseprobe.progress import with_progress
@@ -132,6 +135,7 @@ def score(
     show_failing: Annotated[
         bool, Option("--show-failing", help="Show figures, marked, even if a chat model fails the task.")
     ] = False,
+    workers: int | WorkerOptions = 1,
     say: Callable[[str], None] = warn,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Result]:
@@ -155,7 +159,8 @@ def score(
     Returns a result for each scorer, with its `figures` and `rows`, and writes it to `out`/RELEASE/MODEL if `out` is
     given. For number formats coarser than float32, `coarse` counts the rows (of up to 200) that change in float32. With
     `control`, results of inference probes are followed by the model's result on nli-control: the one below `out`, or a
-    new one on 2,000 rows. `say` gets the omitted rows, and `progress` the number of scores so far, and of all scores.
+    new one on 2,000 rows. `workers` is a number of processes, or what `senseprobe.api.workers` makes, which give the
+    same results. `say` gets the omitted rows, and `progress` the number of scores so far, and of all scores.
     Raises DamagedRelease, ModelError, ResultError if `out` cannot be written, and SenseprobeError for an unknown scorer
     or estimand, or if none of the configs has rows for it.
     """
@@ -165,14 +170,20 @@ def score(
     from senseprobe.importers.draft import key_vectors
 
     levels = (level,) if isinstance(level, str) else tuple(level)
-    source = source_of(model)
+    source, team, folder = source_of(model), workers_of(workers), None if out is None else Path(out)
+    if not team.is_one:
+        asked = Request(
+            release=release, scorers=scorers or (levels and [WEAT]), estimands=estimands, config=config, map=map,
+            seed=seed, limit=limit, control=control,
+        )  # fmt: skip
+        return score_with_workers(source, asked, team, folder, say, progress)
     if source.reads_wordnet:
         prepare_wordnet()
     source = source.prepare(say, stored=store, levels=levels)
     are_vectors = source.model is not None and not source.reads_texts
     resolved = resolve_release(release, say, columns=map, level_named=are_vectors or bool(levels))
     job = make_job(resolved, seed, limit, estimands, config, source.libraries)
-    run = scoring.RunOptions(None if out is None else Path(out), store, say, progress, show_failing)
+    run = scoring.RunOptions(folder, store, say, progress, show_failing)
     scoring.check_out(job, source.name, run.out)
     names = [scorers] if isinstance(scorers, str) else [*scorers]
     if are_vectors:

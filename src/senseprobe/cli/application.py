@@ -192,7 +192,7 @@ _CORE: dict[str, tuple[Command | Group, ...]] = {
             score.describe_results,
             score.exit_code_of_score,
             call=score.score,
-            others=tuple(kind.make for kind in SOURCES.values()),
+            others=(*(kind.make for kind in SOURCES.values()), api.workers),
             wordnet=True,
         ),
         Command(

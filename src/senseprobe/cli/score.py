@@ -90,6 +90,7 @@ def score(
     **options: Any,  # noqa: ANN401 - of loading, reading or serving
 ) -> "Estimate | list[Result]":
     """Score a model, or estimate the cost of a server."""
+    workers = api.take_workers(options)
     source = api.source_of(model, **options)
     rows: dict[str, Any] = {"seed": seed, "limit": limit, "store": store, "control": control, "say": print_note}
     rows["map"] = parse_map(map)
@@ -99,9 +100,16 @@ def score(
     if exact:
         print_note("--exact is now -e weat-exact")
         estimands = with_exact(estimands, exact=True)
-    with api.progress_bar(f"scoring {model}") as step, _explain_interruption(step, stored=store):
-        rows |= {"level": level, "estimands": estimands, "out": out, "show_failing": show_failing, "progress": step}
-        return api.score(source, release, scorers, **rows)
+    with api.progress_bar(f"scoring {model}") as step, _explain_interruption(step, stored=store or not workers.is_one):
+        rows |= {
+            "workers": workers,
+            "level": level,
+            "estimands": estimands,
+            "out": out,
+            "show_failing": show_failing,
+            "progress": step,
+        }
+        return api.score(source, release, scorers, **rows, workers=workers)
 
 
 def show_scored(scored: "Estimate | list[Result]", out: Path, release: str) -> None:

@@ -48,13 +48,14 @@ class Work:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WorkerOptions:
-    """How many workers do a work, and where; `senseprobe.workers` makes it.
+    """How many workers do a work, and where; `senseprobe.api.workers` makes it.
 
     - `count`: how many at most; None: as many as there is room for.
     - `engine`: the id of what starts them.
     - `devices`: worker I gets number I of them, from the first again where there are fewer.
     - `address`: of a cluster; empty: this machine.
     - `gpus`, `cpus`: what each worker takes; a worker computes with `cpus` threads, None: see `count_threads`.
+    - `parts`: a folder that all workers can write, for what is done; empty: one on this machine.
     """
 
     count: int | None = 1
@@ -63,10 +64,11 @@ class WorkerOptions:
     address: str = ""
     gpus: float = 0.0
     cpus: int | None = None
+    parts: str = ""
 
     @property
     def is_one(self) -> bool:
-        """Whether this process does all itself: without another engine there is one worker."""
+        """Whether this process does all itself, since nothing else was requested."""
         return self == WorkerOptions()
 
 

@@ -99,7 +99,7 @@ def test_fewer_windows_than_workers_are_told(models: dict[str, Path], tmp_path: 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"scorers": "weat", "release": "association@2.0.0"}, "score it as a whole"),
+        ({"scorers": "weat", "release": "association@1.1.1"}, "score it as a whole"),
         ({"workers": 0}, "^workers=0: expected a number from 1, or 'auto'$"),
     ],
 )

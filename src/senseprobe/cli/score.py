@@ -101,14 +101,7 @@ def score(
         print_note("--exact is now -e weat-exact")
         estimands = with_exact(estimands, exact=True)
     with api.progress_bar(f"scoring {model}") as step, _explain_interruption(step, stored=store or not workers.is_one):
-        rows |= {
-            "workers": workers,
-            "level": level,
-            "estimands": estimands,
-            "out": out,
-            "show_failing": show_failing,
-            "progress": step,
-        }
+        rows |= {"level": level, "estimands": estimands, "out": out, "show_failing": show_failing, "progress": step}
         return api.score(source, release, scorers, **rows, workers=workers)
 
 

@@ -16,16 +16,20 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
-from senseprobe.atomic_files import read_plain
+from senseprobe.atomic_files import read_plain, write_whole
 from senseprobe.errors import DamagedRelease, ReleaseError
 from senseprobe.generator.dataset import ResolvedDataset
 from senseprobe.generator.recipe import open_recipe, recipe_files
+from senseprobe.messages import printable
 from senseprobe.recipes import plan_of, rows_by_config, rows_of
 from senseprobe.records import Finding
 from senseprobe.release.freeze import ConfigPlan, Plan, Write, whole_release
-from senseprobe.release.manifest import MAX_BYTES, Manifest, Name, Sha256, Version, first_error
+from senseprobe.release.hashing import Leaf
+from senseprobe.release.manifest import MAX_BYTES, Manifest, Name, Sha256, Version, first_error, read_manifest
 from senseprobe.release.parquet import Rows, files_of
 from senseprobe.release.release import Release, open_release
+from senseprobe.release.restore import read_restored
+from senseprobe.release.row_files import FileCheck, RowFile, check_file, row_files
 from senseprobe.release.schema import design_schema
 from senseprobe.release.shards import (
     NAME,
@@ -44,7 +48,7 @@ MOST_PIECES = 1_000
 """The most pieces of a release: one of more files has several of them in a piece."""
 
 Do = Callable[[int], int]
-"""Does the piece of a number, unless that was done; returns its rows."""
+"""Does the piece of a number, unless that was done; returns its rows, or the bytes that it checked."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,7 +57,7 @@ class Pieces:
 
     - `folder`: where they and their markers are. All workers must see it.
     - `worker`: ``module:function`` of what a worker opens once, with `argument`: a context manager of a `Do`.
-    - `count`: how many pieces there are, numbered from 0; `units`: rows of all of them.
+    - `count`: how many pieces there are, numbered from 0; `units`: the rows of all of them, or the bytes.
     - `marker`: the path of a piece's marker in `folder`, in which ``{}`` stands for its number.
     """
 
@@ -296,3 +300,86 @@ def _frozen_plan(manifest: Manifest, configs: list[str]) -> Plan:
 def remove_pieces(folder: Path) -> None:
     """Remove a folder of pieces that were put together."""
     shutil.rmtree(folder, ignore_errors=True)
+
+
+# --- verify ----------------------------------------------------------------------------------------------------------
+
+
+class _Check(BaseModel):
+    """What was found of a file of rows; see `FileCheck`."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    name: str
+    damage: Finding | None
+    findings: tuple[Finding, ...]
+    leaf: tuple[int, Sha256] | None
+    memory: NonNegativeInt
+    examples: tuple[dict[str, str], ...]
+
+
+def start_verify(release: Release, folder: Path) -> Pieces:
+    """Return the files of rows of a release as pieces that are checked; what is found of them goes to `folder`.
+
+    That is for one verification: it is empty, or has what was found of some files of this release a moment ago.
+    """
+    files, entries = row_files(release.manifest), release.manifest.files
+    return Pieces(
+        folder=folder,
+        worker=f"{__name__}:open_verifier",
+        argument=json.dumps({"folder": str(folder), "release": str(release.folder.resolve())}),
+        count=len(files),
+        units=sum(entries[file.name][0] for file in files),
+        marker=f"{release.manifest.data['digest'][:12]}-{{:05d}}.json",
+    )
+
+
+@contextmanager
+def open_verifier(argument: str, device: str | None = None) -> Iterator[Do]:
+    """Provide what checks a file of a release, and returns its bytes; `argument` is that of `Pieces`.
+
+    No device is used. Raises ReleaseError where there is no release.
+    """
+    given = read_json(argument)
+    release = Release(Path(given["release"]), read_manifest(Path(given["release"]), any_kind=True))
+    pieces, files = start_verify(release, Path(given["folder"])), row_files(release.manifest)
+    restored = read_restored(release.folder, release.manifest)
+    read = not release.manifest.unknown_kinds
+
+    def do(number: int) -> int:
+        file, marker = files[number], pieces.marker_of(number)
+        if not marker.exists():
+            check = check_file(release, file, restored, rows=read)
+            told = _Check(
+                name=file.name,
+                damage=check.damage,
+                findings=check.findings,
+                leaf=check.leaf,
+                memory=check.memory,
+                examples=check.examples,
+            )
+            write_whole(marker, told.model_dump_json().encode())
+        return release.manifest.files[file.name][0]
+
+    yield do
+
+
+def read_checks(release: Release, pieces: Pieces) -> dict[RowFile, FileCheck]:
+    """Return what was found of the files of a release; raise ReleaseError where some were not checked."""
+    checks = {}
+    for number, file in enumerate(row_files(release.manifest)):
+        path = pieces.marker_of(number)
+        try:
+            told = _Check.model_validate_json(read_plain(path, MAX_BYTES))
+        except (OSError, ValidationError):
+            raise ReleaseError(f"{file.name} was not checked: {path} cannot be read") from None
+        if told.name != file.name:
+            raise ReleaseError(f"{path} is of {printable(told.name)[:200]}, not of {file.name}")
+        checks[file] = FileCheck(
+            damage=told.damage,
+            findings=told.findings,
+            leaf=Leaf(*told.leaf) if told.leaf else None,
+            memory=told.memory,
+            examples=told.examples,
+        )
+    return checks

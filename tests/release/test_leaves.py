@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.commands import typing
 
 from senseprobe import api
 from senseprobe.release import parquet
@@ -110,6 +111,67 @@ def test_other_rows_are_found_whatever_the_form(form: str, request: pytest.Fixtu
     facts["files"][name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
     _seal(folder, facts)
     assert ("island", "E405") in [(f.path, f.code) for f in api.verify(str(folder))]
+
+
+def test_a_part_of_the_files_is_verified(
+    several: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Each file is in one part, found there and nowhere else; files of other parts need not be there."""
+    typed = typing(monkeypatch, capfd)
+    name = "guess/test-00001-of-00002.parquet"  # by hand: the fifth of seven files, so in part 1 of 3
+    other = several.parents[2] / "other"
+    shutil.copytree(several, other)
+    (several / name).write_bytes((several / name).read_bytes() + b"x")
+    assert [[f.path for f in api.verify_shard(str(several), shard, 3)] for shard in range(3)] == [[], [name], []]
+    done = typed("verify", str(several), "--shards", "3", "--shard", "1")
+    assert (done.code, done.out.splitlines()[-1]) == (1, f"part 1 of 3 of {several}: 1 difference")
+    assert json.loads(typed("verify", str(several), "--shards", "3", "--shard", "0", "--json").out) == {
+        "release": str(several),
+        "rebuilt": False,
+        "shard": 0,
+        "shards": 3,
+        "findings": [],
+    }
+    for path in sorted(other.glob("*/*.parquet")):
+        if path.relative_to(other).as_posix() != name:
+            path.unlink()
+    assert {f.code for f in api.verify_shard(str(other), 0, 3)} == {"E402"}
+    assert api.verify_shard(str(other), 4, 7) == []
+
+
+@pytest.mark.parametrize(("form", "finds"), [("several", True), ("older", False)])
+def test_rows_of_a_part_are_compared_with_their_leaf(form: str, finds: bool, request: pytest.FixtureRequest) -> None:
+    """Where the hash of the file is forged: found in the part that has it; a form without leaves needs all parts."""
+    folder = request.getfixturevalue(form)
+    name = "island/test-00001-of-00003.parquet"
+    table = pq.read_table(folder / name)
+    column = table.schema.names.index("stereo")
+    for rows in (table.set_column(column, table.schema.field(column), table["anti"]), table.slice(1)):
+        pq.write_table(rows, folder / name)
+        facts = json.loads((folder / "release.json").read_text())
+        data = (folder / name).read_bytes()
+        facts["files"][name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+        _seal(folder, facts)
+        found = [[(f.path, f.code) for f in api.verify_shard(str(folder), shard, 2)] for shard in range(2)]
+        assert [(name, "E405") in part for part in found] == [False, finds]
+        assert ("island", "E405") in [(f.path, f.code) for f in api.verify(str(folder))]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--shards", "2"), "--shards N and --shard I go together"),
+        (("--shards", "2", "--shard", "2"), "there is no part 2 of 2: parts are numbered 0 to 1"),
+        (("--shards", "2", "--shard", "0", "--rebuild"), "leave out --rebuild and --content"),
+        (("--shards", "2", "--shard", "0", "--restore"), "--restore makes all rows: leave out --shard"),
+    ],
+)
+def test_parts_that_cannot_be_verified(
+    words: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """One message that says what to leave out."""
+    done = typing(monkeypatch, capfd)("verify", "sssb@1.0.0", *words)
+    assert (done.code, message in done.message) == (2, True)
 
 
 def test_two_forms_of_the_same_rows_are_compared_by_rows(built: Path, project: Path, tmp_path: Path) -> None:

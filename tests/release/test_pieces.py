@@ -4,13 +4,16 @@ import json
 import shutil
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from senseprobe import api
 from senseprobe.api import pieces as work
 from senseprobe.engines.work import open_worker
 from senseprobe.errors import DamagedRelease, ReleaseError
+from senseprobe.records import Finding
 from senseprobe.release import parquet
+from senseprobe.release.hashing import file_sha256
 from senseprobe.release_pieces import Pieces
 
 FORM_5 = Path(__file__).parents[1] / "fixtures" / "releases" / "form-5"
@@ -136,3 +139,48 @@ def test_restored_pieces_of_other_rows_are_refused(project: Path, tmp_path: Path
     with pytest.raises(DamagedRelease, match="makes rows that differ from the frozen ones"):
         work.finish_restore(str(folder), pieces=pieces)
     assert not (folder / "island").exists()
+
+
+@pytest.mark.parametrize("form", [5, 6])
+def test_a_release_is_verified_in_pieces(form: int, project: Path, tmp_path: Path) -> None:
+    """As by one process: unchanged, and with the same findings where files, rows and a document are others."""
+    folder = tmp_path / "out" / "tiny" / "5.0.0"
+    if form == 5:
+        shutil.copytree(FORM_5, folder)
+    else:
+        api.build("tiny", "5.0.0", tmp_path / "out")
+
+    def verify(records: str, *, rebuild: bool = False) -> list[Finding]:
+        pieces = work.start_verify(str(folder), tmp_path / records)
+        assert pieces.count == PIECES
+        assert sum(_do(pieces, *reversed(pieces.numbers))) == pieces.units
+        assert pieces.numbers == ()
+        return work.finish_verify(str(folder), pieces, rebuild=rebuild)
+
+    assert verify("first", rebuild=True) == []
+    name = "island/test-00001-of-00003.parquet"
+    table = pq.read_table(folder / name)
+    column = table.schema.names.index("stereo")
+    pq.write_table(table.set_column(column, table.schema.field(column), table["anti"]), folder / name)
+    (folder / "guess" / "test-00000-of-00002.parquet").unlink()
+    (folder / "README.md").write_text("x")
+    assert verify("second") == api.verify(str(folder))
+    note = {"files": {name: {"bytes": (folder / name).stat().st_size, "sha256": file_sha256(folder / name)}}}
+    (folder / "restored.json").write_text(json.dumps(note))
+    found = verify("third")
+    assert found == api.verify(str(folder))
+    assert ("island", "E405") in [(finding.path, finding.code) for finding in found]
+
+
+def test_a_file_that_was_not_checked_is_named(project: Path, tmp_path: Path) -> None:
+    """By its path in the release; what was found of another release is not taken for it."""
+    folder = api.build("tiny", "5.0.0", tmp_path / "out").folder
+    pieces = work.start_verify(str(folder), tmp_path / "records")
+    _do(pieces, *range(1, PIECES))
+    with pytest.raises(ReleaseError, match=r"island/test-00000-of-00003\.parquet was not checked"):
+        work.finish_verify(str(folder), pieces)
+    pieces.marker_of(0).write_bytes(pieces.marker_of(1).read_bytes())
+    with pytest.raises(ReleaseError, match=r"json is of island/test-00001-.*, not of island/test-00000-"):
+        work.finish_verify(str(folder), pieces)
+    other = work.start_verify(str(FORM_5), tmp_path / "records")
+    assert other.numbers == tuple(range(PIECES))

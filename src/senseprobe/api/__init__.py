@@ -15,6 +15,7 @@ from senseprobe.api.releases import (
     restore,
     verified,
     verify,
+    verify_shard,
 )
 from senseprobe.api.scoring import estimate, plant, replay, score
 from senseprobe.api.scoring_jobs import draft
@@ -54,6 +55,7 @@ __all__ = [
     "vectors_of",
     "verified",
     "verify",
+    "verify_shard",
     "why_unpublishable",
     "workers",
 ]

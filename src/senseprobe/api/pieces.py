@@ -10,6 +10,7 @@ from senseprobe.api import releases
 from senseprobe.errors import ReleaseError
 
 if TYPE_CHECKING:
+    from senseprobe.records import Finding
     from senseprobe.release.release import Release
     from senseprobe.release.restore import Notify
     from senseprobe.release_pieces import Pieces
@@ -95,3 +96,35 @@ def finish_restore(
     if pieces:
         remove_pieces(pieces.folder)
     return restored
+
+
+def start_verify(release: releases.ReleaseSpec, records: Path) -> Pieces:
+    """Return the files of rows of a release as pieces that workers check, who see the release and the empty `records`.
+
+    Raises ReleaseError if there is no release, and DamagedRelease if its manifest is damaged.
+    """
+    from senseprobe import release_pieces
+    from senseprobe.release.manifest import read_manifest
+    from senseprobe.release.release import Release
+
+    folder, _ = releases.locate_release(release)
+    return release_pieces.start_verify(Release(folder, read_manifest(folder, any_kind=True)), records)
+
+
+def finish_verify(
+    release: releases.ReleaseSpec, pieces: Pieces, *, rebuild: bool = False, content: str = ""
+) -> list[Finding]:
+    """Return what `verify` returns of a release whose files of rows were checked in pieces.
+
+    Raises ReleaseError if a file was not checked, and the same errors as `verify`.
+    """
+    from senseprobe.recipes import card_sources
+    from senseprobe.release.manifest import read_manifest
+    from senseprobe.release.release import Release
+    from senseprobe.release.verify import verify_checked
+    from senseprobe.release_pieces import read_checks
+
+    folder, config = releases.locate_release(release)
+    manifest = read_manifest(folder, any_kind=True)
+    findings = verify_checked(folder, manifest, read_checks(Release(folder, manifest), pieces), card_sources)
+    return releases.finish_verification(folder, config, manifest, findings, rebuild=rebuild, content=content)

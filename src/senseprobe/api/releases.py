@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from senseprobe.records import Finding
     from senseprobe.release.changelog import ReleaseDiff
     from senseprobe.release.freeze import Plan
+    from senseprobe.release.manifest import Manifest
     from senseprobe.release.parquet import Rows
     from senseprobe.release.release import Release
     from senseprobe.release.restore import Notify
@@ -321,10 +322,18 @@ def verify(
     does not exist.
     """
     from senseprobe.recipes import verify_with_card
-    from senseprobe.release.verify import content_hash_findings, is_recipe_intact
 
     folder, config = locate_release(release)
     manifest, findings = verify_with_card(folder, progress)
+    return finish_verification(folder, config, manifest, findings, rebuild=rebuild, content=content)
+
+
+def finish_verification(
+    folder: Path, config: str | None, manifest: Manifest | None, findings: list[Finding], *, rebuild: bool, content: str
+) -> list[Finding]:
+    """Return the findings on a release, with those on its content hash and of what its recipe makes."""
+    from senseprobe.release.verify import content_hash_findings, is_recipe_intact
+
     if manifest and config is not None:
         manifest.config(config)  # ReleaseError where there is none
     if manifest and content:
@@ -340,6 +349,31 @@ def verify(
             if finding not in findings and (finding.code == "E408" or finding.code[:2] != "E4" or not findings)
         ]
     return findings
+
+
+@with_progress("verifying {release}")
+def verify_shard(
+    release: ReleaseSpec,
+    shard: Annotated[int, Option(least=0, default=None, help="Number of the part, from 0.")],
+    shards: Annotated[int, Option(least=1, default=None, help="Check only one of this many parts of the rows.")],
+    progress: Progress | None = None,
+) -> list[Finding]:
+    """Check part `shard` (from 0) of `shards` of the files of a release's rows, and all other files.
+
+    Files of other parts need not be there. A file is compared with its hash, and its rows with the hash of their leaf.
+    Releases of forms before 6 have no leaves: of a config of several files, only the files are compared. What is said
+    of all rows together (the examples on the card, their bytes in memory) is not. Raises ReleaseError if the release
+    does not exist.
+    """
+    from senseprobe.recipes import card_sources
+    from senseprobe.release.row_files import Part
+    from senseprobe.release.verify import verify_part
+
+    if not 0 <= shard < shards:
+        raise SenseprobeError(f"there is no part {shard} of {shards}: parts are numbered 0 to {shards - 1}")
+    folder, config = locate_release(release)
+    manifest, findings = verify_part(folder, Part(shard, shards), progress, card_sources)
+    return finish_verification(folder, config, manifest, findings, rebuild=False, content="")
 
 
 @with_progress("verifying {spec}")

@@ -158,6 +158,7 @@ _CORE: dict[str, tuple[Command | Group, ...]] = {
             release.describe_verified,
             release.exit_code_of_verify,
             call=release.verify,
+            others=(api.verify_shard,),
         ),
         Command(
             api.diff,

@@ -94,6 +94,8 @@ def verify(
     release: str,
     rebuild: bool,
     content: str,
+    shards: int | None,
+    shard: int | None,
     restore: Annotated[
         bool, Option("--restore", help="Build the rows of a release that has only manifest and recipe, and check them.")
     ] = False,
@@ -107,13 +109,23 @@ def verify(
     if not restore:
         if out or force:
             raise SenseprobeError(f"{'--out' if out else '--force'} goes with --restore")
-        return api.verify(release, rebuild, content=content)
+        if (shards is None) != (shard is None):
+            raise SenseprobeError("--shards N and --shard I go together")
+        if shards is None or shard is None:
+            return api.verify(release, rebuild, content=content)
+        if rebuild or content:
+            raise SenseprobeError("--shard checks a part of the rows: leave out --rebuild and --content")
+        return api.verify_shard(release, shard, shards)
+    if shards is not None or shard is not None:
+        raise SenseprobeError("--restore makes all rows: leave out --shard")
     if rebuild or content:
         raise SenseprobeError("--restore checks the rows that it builds: leave out --rebuild and --content")
     return api.restore(release, out, force=force, say=print_note)
 
 
-def show_verified(verified: "Frozen | Sequence[Finding]", release: str, rebuild: bool) -> None:
+def show_verified(
+    verified: "Frozen | Sequence[Finding]", release: str, rebuild: bool, shard: int | None, shards: int | None
+) -> None:
     """Print the changes in a release, or the restored rows."""
     if not isinstance(verified, Sequence):
         show_release(verified)
@@ -121,15 +133,19 @@ def show_verified(verified: "Frozen | Sequence[Finding]", release: str, rebuild:
     print_findings(verified)
     state = counted(len(verified), "difference") if verified else "unchanged"
     rebuilt = ", and its recipe makes the same rows" if rebuild and not verified else ""
-    print_line(f"{api.full_name(release)}: {state}{rebuilt}")
+    part = "" if shard is None else f"part {shard} of {shards} of "
+    print_line(f"{part}{api.full_name(release)}: {state}{rebuilt}")
 
 
-def describe_verified(verified: "Frozen | Sequence[Finding]", release: str, rebuild: bool) -> dict[str, Any]:
+def describe_verified(
+    verified: "Frozen | Sequence[Finding]", release: str, rebuild: bool, shard: int | None, shards: int | None
+) -> dict[str, Any]:
     """Return what `verify --json` prints."""
     if not isinstance(verified, Sequence):
         return describe_release(verified)
     listed_findings = [finding.as_dict() for finding in verified]
-    return {"release": api.full_name(release), "rebuilt": rebuild, "findings": listed_findings}
+    part = {} if shard is None else {"shard": shard, "shards": shards}
+    return {"release": api.full_name(release), "rebuilt": rebuild, **part, "findings": listed_findings}
 
 
 def exit_code_of_verify(verified: "Frozen | Sequence[Finding]") -> int:

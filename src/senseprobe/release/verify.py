@@ -1,11 +1,14 @@
 """Whether a release is what its manifest says, with an explanation of every difference."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
+from typing import NamedTuple
 
 import jinja2
+import pyarrow as pa
 
 from senseprobe.atomic_files import read_plain
 from senseprobe.errors import DamagedRelease, DeclarationError, ReleaseError, SenseprobeError
@@ -13,11 +16,12 @@ from senseprobe.messages import printable
 from senseprobe.records import Finding
 from senseprobe.release import card, citation, croissant
 from senseprobe.release.documents import HINT, MAX_BYTES, DocumentInput, ReadSources, mismatch, read_recipe
-from senseprobe.release.hashing import combine, file_finding, memory_bytes
+from senseprobe.release.hashing import combine, file_finding, hash_leaves, memory_bytes
 from senseprobe.release.manifest import CARDS, NAME, Manifest, read_manifest
 from senseprobe.release.release import Release
-from senseprobe.release.restore import RESTORED, read_restored
-from senseprobe.release.schema import example_rows
+from senseprobe.release.restore import RESTORED
+from senseprobe.release.row_files import FileCheck, Part, RowFile, check_files, files_in, leaf_findings
+from senseprobe.release.schema import design_schema, example_rows
 
 _HINT = "fetch the release from its authors again"
 
@@ -68,6 +72,28 @@ def verify_release(
     return manifest, _release_findings(folder, manifest, progress, sources, rows=rows)
 
 
+def verify_part(
+    folder: Path, part: Part, progress: Callable[[int], None] | None = None, sources: ReadSources | None = None
+) -> tuple[Manifest | None, list[Finding]]:
+    """Return the same as `verify_release` of a part of the files of rows, and of all other files.
+
+    Files of other parts need not be there. What is said of all rows together, their bytes in memory and the examples on
+    the card, is not compared. Raises the same errors.
+    """
+    try:
+        manifest = read_manifest(folder, any_kind=True)
+    except DamagedRelease as error:
+        return None, list(error.findings)
+    return manifest, _release_findings(folder, manifest, progress, sources, rows=True, part=part)
+
+
+def verify_checked(
+    folder: Path, manifest: Manifest, checks: Mapping[RowFile, FileCheck], sources: ReadSources | None = None
+) -> list[Finding]:
+    """Return the findings on a release of which all files of rows were checked elsewhere."""
+    return _release_findings(folder, manifest, None, sources, rows=True, checks=checks)
+
+
 def _release_findings(
     folder: Path,
     manifest: Manifest,
@@ -75,25 +101,38 @@ def _release_findings(
     sources: ReadSources | None = None,
     *,
     rows: bool,
+    part: Part = Part(),  # noqa: B008 - a value
+    checks: Mapping[RowFile, FileCheck] | None = None,
 ) -> list[Finding]:
     """Return the findings on a manifest; where it has rows of an unknown kind, files are compared by their hashes."""
-    away = [name for name in manifest.configs if manifest.config(name)["rows"] and not [*folder.glob(f"{name}/*")]]
+    mine = files_in(manifest, part)
+    empty = [name for name in manifest.configs if manifest.config(name)["rows"] and not [*folder.glob(f"{name}/*")]]
+    away = [name for name in empty if part.is_whole or any(file.config == name for file in mine)]
     hint = f"`senseprobe verify --restore {manifest.name}` makes its rows again"
     findings = [
         Finding(path=name, code="E402", message="the rows are not here", hint=hint) for name in sorted(away) if rows
     ]
-    unread = away if rows else manifest.configs
-    findings += _file_findings(folder, manifest, unread, progress or (lambda size: None))
+    release, unread = Release(folder, manifest), away if rows else manifest.configs
+    read = rows and not manifest.unknown_kinds
+    tell = progress or (lambda size: None)
+    files = [file for file in mine if file.config not in unread]
+    checked = {file: check for file, check in (checks or {}).items() if file in files}
+    for file, check in check_files(release, files, rows=read) if checks is None else ():
+        checked[file] = check
+        tell(manifest.files[file.name][0])
+    damage = [check.damage for check in checked.values() if check.damage]
+    findings += sorted([*damage, *_file_findings(release, tell)], key=attrgetter("path"))
     for config, why in manifest.unknown_kinds.items():
         message = f"configs.{config}.design: {why}; only the hashes of files are compared"
         findings.append(Finding(path=NAME, code="E401", message=message))
-        sources, rows = None, False
+        sources = None
     findings += _set_and_document_findings(folder, manifest, findings, sources)
     memory = card.read_memory(folder, manifest) if sources else {}
     damaged = {finding.path.partition("/")[0] for finding in findings}
-    for config in manifest.configs if rows else ():
+    for config in manifest.configs if read else ():
         if config not in damaged:
-            findings.extend(_row_findings(Release(folder, manifest), config, memory.get(config)))
+            of_config = {file: check for file, check in checked.items() if file.config == config}
+            findings.extend(_row_findings(release, config, of_config, memory.get(config), part))
     contents = {config: str(manifest.config(config)["content"]) for config in manifest.configs}
     if combine(contents) != manifest.content:
         findings.append(Finding(path=NAME, code="E405", message="the content hash does not match the configs"))
@@ -112,20 +151,13 @@ def open_verified(folder: Path, progress: Callable[[int], None] | None = None, *
     return Release(folder, manifest)
 
 
-def _file_findings(
-    folder: Path, manifest: Manifest, away: Collection[str], progress: Callable[[int], None]
-) -> Iterator[Finding]:
-    """Compare every file of the manifest but the rows of configs that are `away`."""
-    restored: dict[str, tuple[int, str]] | None = None  # read where a file is another one
-    for name in sorted(name for name in manifest.files if name.partition("/")[0] not in away):
-        finding = file_finding(folder, name, *manifest.files[name])
-        if finding and restored is None:
-            restored = read_restored(folder, manifest)
-        if finding and restored and name in restored and (finding := file_finding(folder, name, *restored[name])):
-            finding = replace(finding, message=f"{finding.message}, and from the restored file")
-        if finding:
+def _file_findings(release: Release, progress: Callable[[int], None]) -> Iterator[Finding]:
+    """Compare every file of the manifest but those of rows."""
+    files = release.manifest.files
+    for name in sorted(name for name in files if name.partition("/")[0] not in release.configs):
+        if finding := file_finding(release.folder, name, *files[name]):
             yield finding
-        progress(manifest.files[name][0])
+        progress(files[name][0])
 
 
 def _set_and_document_findings(
@@ -267,25 +299,62 @@ def _why_read(path: Path, name: str) -> str:
         return f"cannot be read ({error.strerror})"
 
 
-def _row_findings(release: Release, config: str, card_memory: int | None) -> Iterator[Finding]:
+def _row_findings(
+    release: Release, config: str, checks: Mapping[RowFile, FileCheck], card_memory: int | None, part: Part
+) -> Iterator[Finding]:
     """Compare the rows of a config with the manifest, and their bytes in memory with the card's `card_memory`."""
-    facts = release.manifest.config(config)
-    design = release.design(config)
-    content, rows, memory, examples = release.manifest.content_hash(config), 0, 0, []
+    manifest, facts = release.manifest, release.manifest.config(config)
+    if not part.is_whole:
+        yield from leaf_findings(manifest, checks)
+        return
+    if findings := [finding for check in checks.values() for finding in check.findings]:
+        yield from findings
+        return
+    leaves = [check.leaf for check in checks.values() if check.leaf]
+    counts = [leaf.rows for leaf in manifest.leaves(config)]
     try:
-        for batch in release.batches(config):
-            content.update(batch)
-            examples += example_rows(batch, rows, design, facts["rows"])
-            rows += batch.num_rows
-            memory += memory_bytes(batch)
+        if len(leaves) == len(checks) and counts in ([], [leaf.rows for leaf in leaves]):
+            read = _join_checks(checks.values(), design_schema(release.design(config)))
+        else:  # an older form, or files that end elsewhere than leaves
+            read = _read_stream(release, config)
     except DamagedRelease as error:
         yield from error.findings
         return
-    if rows != facts["rows"]:
-        yield Finding(path=config, code="E405", message=f"has {rows} rows, the manifest says {facts['rows']}")
-    elif content.hexdigest() != facts["content"]:
+    if read.rows != facts["rows"]:
+        yield Finding(path=config, code="E405", message=f"has {read.rows} rows, the manifest says {facts['rows']}")
+    elif read.content != facts["content"]:
         yield Finding(path=config, code="E405", message="the content hash does not match the rows")
-    elif card_memory not in (None, memory):
-        yield mismatch(card.NAME, f"states {card_memory} bytes in memory for the rows of {config}, which take {memory}")
-    elif facts.get("examples", examples) != examples:
+    elif card_memory not in (None, read.memory):
+        states = f"states {card_memory} bytes in memory for the rows of {config}, which take {read.memory}"
+        yield mismatch(card.NAME, states)
+    elif facts.get("examples", read.examples) != read.examples:
         yield Finding(path=NAME, code="E405", message=f"the examples of {config} are not among its rows")
+
+
+class _ReadRows(NamedTuple):
+    rows: int
+    content: str
+    memory: int
+    examples: list[dict[str, str]]
+
+
+def _join_checks(checks: Collection[FileCheck], schema: pa.Schema) -> _ReadRows:
+    leaves = [check.leaf for check in checks if check.leaf]
+    return _ReadRows(
+        rows=sum(leaf.rows for leaf in leaves),
+        content=hash_leaves(leaves, schema),
+        memory=sum(check.memory for check in checks),
+        examples=[example for check in checks for example in check.examples],
+    )
+
+
+def _read_stream(release: Release, config: str) -> _ReadRows:
+    """Read the rows of a config from its first file to its last; raises DamagedRelease where they cannot be read."""
+    content, rows, memory, examples = release.manifest.content_hash(config), 0, 0, []
+    design, total = release.design(config), int(release.manifest.config(config)["rows"])
+    for batch in release.batches(config):
+        content.update(batch)
+        examples += example_rows(batch, rows, design, total)
+        rows += batch.num_rows
+        memory += memory_bytes(batch)
+    return _ReadRows(rows, content.hexdigest(), memory, examples)

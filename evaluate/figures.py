@@ -1,6 +1,6 @@
 """The figures of a release's scored rows: those of each config, of each contrast of senses, and of a drawn sample."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -10,7 +10,7 @@ from senseprobe.evaluate.estimands.multiple_testing import corrected
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS, RELATIVE_CONTRASTS
 from senseprobe.evaluate.scorers.base import Scorer
 from senseprobe.evaluate.units import ScoredRows
-from senseprobe.records import Design, Figure
+from senseprobe.records import Contrast, Design, Figure
 from senseprobe.release.release import Release
 from senseprobe.statistics import Scale
 
@@ -37,19 +37,38 @@ def figures_of(
     results: list[Figure] = []
     tables = scored.tables
     for name, rows in tables.items():
-        design = scored_design(release, name, sampled=sampled)
-        more = (estimand for estimand in estimands if CATALOGUE[estimand].kind == design.kind)
-        design = replace(design, estimands=tuple(dict.fromkeys([*fitting_estimands(design, scorer), *more])))
+        design = evaluated_design(release, name, scorer, estimands, sampled=sampled)
         results += figures(rows, design, name, seed=seed, scale=scale, scored=scored)
     for estimand in scorer.estimands if scorer is not None else ():
         results += lookup(estimand).compare_words(release.manifest.contrasts, results, scored)
-    for contrast in release.manifest.contrasts if scorer is None or not scorer.estimands else ():
-        fits = scorer is None or not scorer.of_pairs or lookup(contrast.estimand).of_pairs
-        if fits and contrast.a in tables and contrast.b in tables:
-            a, b = ((tables[name], scored_design(release, name, sampled=sampled)) for name in (contrast.a, contrast.b))
-            results += contrast_figures(contrast, *a, *b, seed=seed, scale=scale)
-    results = corrected(corrected(results, CONTRASTS), RELATIVE_CONTRASTS)
-    return tuple(map(_rounded, results))
+    for contrast in fitting_contrasts(release, tables, scorer):
+        a, b = ((tables[name], scored_design(release, name, sampled=sampled)) for name in (contrast.a, contrast.b))
+        results += contrast_figures(contrast, *a, *b, seed=seed, scale=scale)
+    return finish_figures(results)
+
+
+def evaluated_design(
+    release: Release, name: str, scorer: Scorer | None, estimands: Sequence[str] = (), *, sampled: bool = False
+) -> Design:
+    """Return the design of a config with the estimands that are computed of a scorer's numbers, and those added."""
+    design = scored_design(release, name, sampled=sampled)
+    more = (estimand for estimand in estimands if CATALOGUE[estimand].kind == design.kind)
+    return replace(design, estimands=tuple(dict.fromkeys([*fitting_estimands(design, scorer), *more])))
+
+
+def fitting_contrasts(release: Release, configs: Container[str], scorer: Scorer | None) -> list[Contrast]:
+    """Return the sense contrasts that a scorer's numbers make, both of whose configs are there."""
+    return [
+        contrast
+        for contrast in (release.manifest.contrasts if scorer is None or not scorer.estimands else ())
+        if scorer is None or not scorer.of_pairs or lookup(contrast.estimand).of_pairs
+        if contrast.a in configs and contrast.b in configs
+    ]
+
+
+def finish_figures(figures: list[Figure]) -> tuple[Figure, ...]:
+    """Return the figures of a release, corrected over those of contrasts and rounded."""
+    return tuple(map(_rounded, corrected(corrected(figures, CONTRASTS), RELATIVE_CONTRASTS)))
 
 
 def fitting_estimands(design: Design, scorer: Scorer | None) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from senseprobe.evaluate.estimands.nli import LABELS
+from senseprobe.evaluate.estimands.inference_rows import LABELS
 from senseprobe.statistics.permutation import hash_draw
 
 Parts = Callable[[], Iterator[pa.RecordBatch]]

@@ -18,7 +18,7 @@ import typer
 import senseprobe
 from senseprobe.cli.application import app
 from senseprobe.evaluate.estimands import CATALOGUE
-from senseprobe.evaluate.estimands.nli import LABELS
+from senseprobe.evaluate.estimands.inference_rows import LABELS
 
 ROOT = Path(__file__).parent.parent
 SPINE = ROOT / "src" / "senseprobe"

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.evaluate.estimands import kernel_rows, lookup
-from senseprobe.evaluate.estimands.kernel import KernelRows, project
+from senseprobe.evaluate.estimands.kernel import KernelRows
 from senseprobe.evaluate.estimands.preference import HalfPreference, exact_hits
 from senseprobe.evaluate.estimands.sense_contrast import Side, project_difference
 from senseprobe.evaluate.served.content import CONTENT_MEAN, MOST
@@ -88,7 +88,7 @@ class Study:
     @cached_property
     def rule(self) -> Projection:
         """The interval rule of the figure."""
-        return project(self.kernel, self.design)
+        return self.kernel.project(self.design)
 
     def effects(self, rng: np.random.Generator, draws: int) -> Effects:
         """Return effects of one model for each draw."""

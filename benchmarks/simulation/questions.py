@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from senseprobe.evaluate.estimands.base import Estimand
-from senseprobe.evaluate.estimands.kernel import KernelRows, Tally, project
+from senseprobe.evaluate.estimands.kernel import KernelRows, Tally
 from senseprobe.evaluate.estimands.sense_contrast import Side, project_difference
 from senseprobe.kinds.question.columns import AMBIGUOUS, DISAMBIGUATED, FACTORS, SCORES
 from senseprobe.kinds.question.estimands import ACCURACY_ALIGNMENT, ACCURACY_DISAMBIGUATED, S_AMB, S_DIS
@@ -207,7 +207,7 @@ def simulate_ambiguous(
 ) -> Iterator[Cell]:
     """Yield coverage of `s-amb`, at truths as shares; the `name` says of which design, and of which answerers."""
     rows = build_rows(AMBIGUOUS, FOUR if name == FEW_TEMPLATES else TEMPLATES)
-    rule = project(_without_answers(rows), DESIGN)
+    rule = _without_answers(rows).project(DESIGN)
     unknown = MOSTLY_UNKNOWN if name == FEW_ANSWERS else LEAST_UNKNOWN
     for mix, truth in itertools.product(mixes, truths):
         rng = np.random.default_rng([seed, 900, *map(ord, name + mix.name), int(1000 * truth)])
@@ -241,14 +241,14 @@ def ratio_intervals(rows: pd.DataFrame, shares: FloatArray) -> Iterator[Interval
     """Yield the interval of `s-dis` of each draw: its weights are the model's."""
     for draw in shares:
         kernel = S_DIS.kernel_rows(rows.assign(**dict(zip(SCORES, draw.T, strict=True))), DESIGN, "probability")
-        yield from share_intervals(project(kernel, DESIGN), kernel.kernel[np.newaxis], np.array([kernel.share]))
+        yield from share_intervals(kernel.project(DESIGN), kernel.kernel[np.newaxis], np.array([kernel.share]))
 
 
 def fixed_intervals(rows: pd.DataFrame, shares: FloatArray, estimand: Estimand) -> Iterator[Interval | None]:
     """Yield the interval of a figure of right answers of each draw: their weights are the rows'."""
     first = estimand.kernel_rows(rows.assign(**dict(zip(SCORES, shares[0].T, strict=True))), DESIGN, "probability")
     kernel = np.where(rows["gold"] == "stereo", shares[..., 0], shares[..., 1])
-    figures, rule = np.round(kernel @ first.weights, 12), project(first, DESIGN)
+    figures, rule = np.round(kernel @ first.weights, 12), first.project(DESIGN)
     of_shares = estimand is ACCURACY_DISAMBIGUATED
     yield from (
         share_intervals(rule, kernel, figures)

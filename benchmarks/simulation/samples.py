@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from senseprobe.evaluate.estimands import kernel_rows
-from senseprobe.evaluate.estimands.kernel import project
 from senseprobe.statistics import CONFIDENCE, IntArray, share_intervals
 from simulation import models, tables
 from simulation.coverage import Cell, Intervals, Study, ends_of, simulate_cells
@@ -50,7 +49,7 @@ class SampleStudy(Study):
             sample = kernel_rows(self.rows.iloc[drawn], self.design, self.estimand)
             own = kernel[start : start + MODELS, self.kernel.table.index.get_indexer(sample.table.index)]
             shares = np.round(sample.offset + own @ sample.weights, 12)
-            found += share_intervals(project(sample, design), own, shares, confidence, by_blocks=sample.by_blocks)
+            found += share_intervals(sample.project(design), own, shares, confidence, by_blocks=sample.by_blocks)
         return ends_of(found), 100 * truths - 50
 
     def _draw(self, rng: np.random.Generator) -> IntArray:

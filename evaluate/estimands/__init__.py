@@ -34,11 +34,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from senseprobe.errors import ResultError, SenseprobeError
 from senseprobe.evaluate.declaration import check_range, is_number
 from senseprobe.evaluate.estimands.association import EXACT_P, WEAT, WEAT_ESTIMANDS, WEAT_PUBLISHED
-from senseprobe.evaluate.estimands.base import NO_NEUTRAL, Estimand, Scope
+from senseprobe.evaluate.estimands.base import NO_NEUTRAL, Estimand
+from senseprobe.evaluate.estimands.figure_scope import Scope
 from senseprobe.evaluate.estimands.gap import DECLARED_GAPS, NLI_ESTIMANDS
+from senseprobe.evaluate.estimands.inference_rows import compact
 from senseprobe.evaluate.estimands.kernel import KernelRows
 from senseprobe.evaluate.estimands.multiple_testing import Family, corrected
-from senseprobe.evaluate.estimands.nli import compact
 from senseprobe.evaluate.estimands.preference import PREFERENCE, PREFERENCES
 from senseprobe.evaluate.estimands.pronoun import PRONOUN_ESTIMANDS
 from senseprobe.evaluate.estimands.relative import RELATIVE_ESTIMANDS
@@ -65,7 +66,9 @@ __all__ = [
     "additional",
     "check_additional",
     "check_listed",
+    "computed_estimands",
     "contrast_figures",
+    "correct_gaps",
     "declared",
     "families_of",
     "figures",
@@ -73,6 +76,7 @@ __all__ = [
     "find_fault",
     "in_order",
     "kernel_rows",
+    "leading_estimands",
     "listed_by",
     "lookup",
     "plugin_figures",
@@ -198,23 +202,31 @@ def figures(
     >>> round(figure.value, 1), figure.rows, figure.ties
     (16.7, 3, 0)
     """
-    estimands = {name: declared(name, design) for name in in_order(rows, design, scale)}
-    plugged = [estimand for estimand in estimands.values() if estimand.figures is not None]
-    ours = (estimand for estimand in estimands.values() if estimand.figures is None)
-    computed = {added.id: added for estimand in ours for added in estimand.computed_with(design)}
+    computed, plugged = computed_estimands(in_order(rows, design, scale), design)
     scope = Scope(design=design, config=config, seed=seed, confidence=confidence, scale=scale, scored=scored)
     table = compact(rows, design)
     results = [
-        figure
-        for estimand in computed.values()
-        if estimand.variant_of in ("", *computed) and estimand.applies_to(table)
-        for figure in estimand.compute(table, scope)
+        figure for estimand in computed if estimand.applies_to(table) for figure in estimand.compute(table, scope)
     ]
-    if len(design.gaps) > 1:
-        whole = [figure for figure in results if figure.group is None]
-        tests = iter(corrected(whole, DECLARED_GAPS))
-        results = [next(tests) if figure.group is None else figure for figure in results]
+    results = correct_gaps(results, design)
     return [*results, *(figure for plugin in plugged for figure in plugin_figures(plugin, rows, design, config, seed))]
+
+
+def computed_estimands(names: Iterable[str], design: Design) -> tuple[list[Estimand], list[Estimand]]:
+    """Return the estimands of a design that are computed, in the order of their `names`, then those of plug-ins."""
+    estimands = {name: declared(name, design) for name in names}
+    plugged = [estimand for estimand in estimands.values() if estimand.figures is not None]
+    ours = (estimand for estimand in estimands.values() if estimand.figures is None)
+    computed = {added.id: added for estimand in ours for added in estimand.computed_with(design)}
+    return [estimand for estimand in computed.values() if estimand.variant_of in ("", *computed)], plugged
+
+
+def correct_gaps(results: list[Figure], design: Design) -> list[Figure]:
+    """Return the figures of a config with the p of the gaps that it declares corrected together."""
+    if len(design.gaps) <= 1:
+        return results
+    tests = iter(corrected([figure for figure in results if figure.group is None], DECLARED_GAPS))
+    return [next(tests) if figure.group is None else figure for figure in results]
 
 
 def listed_by(design: Design) -> tuple[str, ...]:
@@ -244,10 +256,15 @@ def check_listed(designs: Iterable[Design]) -> None:
 
 def in_order(rows: pd.DataFrame, design: Design, scale: Scale) -> tuple[str, ...]:
     """Return the design's estimands with the one first that leads: `rows` are one config's, with scores."""
-    leading = [name for name in design.estimands if lookup(name).stands_in and lookup(name).kind == PREFERENCE.kind]
+    leading = leading_estimands(design)
     if not leading or PREFERENCE.neutral_value(PREFERENCE.kernel_rows(rows, design, scale), design) is not None:
         return design.estimands
     return tuple(dict.fromkeys([*leading, *design.estimands]))
+
+
+def leading_estimands(design: Design) -> list[str]:
+    """Return the design's estimands that lead where no value of `preference` is neutral."""
+    return [name for name in design.estimands if lookup(name).stands_in and lookup(name).kind == PREFERENCE.kind]
 
 
 def kernel_rows(rows: pd.DataFrame, design: Design, estimand: str, scale: Scale = "log") -> KernelRows:

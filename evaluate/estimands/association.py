@@ -14,7 +14,8 @@ import pandas as pd
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.erased_rows import count_erased, find_erased_flaw
-from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, Estimand, Scope, joined
+from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, Estimand, joined
+from senseprobe.evaluate.estimands.figure_scope import Scope
 from senseprobe.evaluate.estimands.multiple_testing import Family
 from senseprobe.evaluate.estimands.word_sets import SETS, TestWords, compute_effect, describe_repeats
 from senseprobe.evaluate.units import identity_of

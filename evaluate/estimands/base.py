@@ -5,7 +5,7 @@ it, how two models are compared on it, and where a report puts it. Nothing outsi
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,9 +14,11 @@ import pandas as pd
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.declaration import accept_old_names
 from senseprobe.evaluate.estimands.display import Display
-from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, fixed_slots, labels, project, strata_sizes
+from senseprobe.evaluate.estimands.figure_scope import LabelGroups, Scope
+from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, fixed_slots, labels, strata_sizes
 from senseprobe.evaluate.estimands.multiple_testing import Family
-from senseprobe.evaluate.units import KINDS, NO_ROWS, ScoredRows
+from senseprobe.evaluate.estimands.streams import Stream
+from senseprobe.evaluate.units import KINDS, ScoredRows
 from senseprobe.records import Contrast, Design, Figure
 from senseprobe.statistics import (
     CONFIDENCE,
@@ -41,28 +43,6 @@ SenseRows: TypeAlias = tuple[Design, dict[str | None, KernelRows]]
 
 NO_NEUTRAL = "no value is known to mean no bias"
 NOT_ESTIMABLE = "interval not estimable"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Scope:
-    """What a figure is of: a config, or a group of its rows, which is named in words; and how it is computed.
-
-    `about` are the columns that say what the group is: each holds one word, and the figure is not generalised over it.
-    `leads`: whether a verdict can be about the group, as it is about a config, and its figure is tested.
-    `scored` has the words of association tests, of all configs.
-    `rules` holds interval rules that several estimands share.
-    """
-
-    design: Design
-    config: str
-    seed: int = 0
-    confidence: float = CONFIDENCE
-    scale: Scale = "log"
-    group: str | None = None
-    about: tuple[str, ...] = ()
-    leads: bool = False
-    scored: ScoredRows = NO_ROWS
-    rules: dict[str, Projection] = field(init=False, default_factory=dict)
 
 
 @accept_old_names(low="range", high="range", definition="version")
@@ -150,6 +130,16 @@ class Estimand(Display):
     def needs_gold(self) -> bool:
         """Whether it is the share of right answers, of pairs that are not always neutral."""
         return False
+
+    @property
+    def label_groups(self) -> tuple[LabelGroups, ...]:
+        """The columns by whose labels it has figures of groups."""
+        return ()
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why it leaves rows out, in the order in which it asks."""
+        return ()
 
     @property
     def missing_slice(self) -> str:
@@ -242,7 +232,7 @@ class Estimand(Display):
         """Return the interval rule over the factors that are left once those of the group are taken away."""
         design = self.rule_design(scope.design)
         factors = tuple(factor for factor in design.factors if not {*factor.columns} <= {*scope.about})
-        return project(rows, replace(design, factors=factors))
+        return rows.project(replace(design, factors=factors))
 
     def interval(self, rows: KernelRows, rule: Projection, scope: Scope) -> dict[str, Any]:
         """Return the fields of a `Figure` with its value and interval, in points."""
@@ -293,20 +283,24 @@ class Estimand(Display):
         return self.figure(self.kernel_rows(rows, scope.design, scope.scale), scope)
 
     def groups(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
-        """Return its figures of groups, which follow that of a config."""
-        return ()
-
-    def figures_by_label(self, rows: pd.DataFrame, scope: Scope, column: str, prefix: str = "") -> Iterator[Figure]:
-        """Yield its figures of the rows with each label of a column, in order; none where there is a single label."""
-        values = labels(rows, column) if column in rows else ()
-        names = sorted({str(value) for value in values if value is not None})
-        for name in names if len(names) > 1 else ():
-            part = rows[(rows[column] == name).to_numpy(dtype=np.bool_)]
-            yield self.figure_of(part, replace(scope, group=f"{prefix}{name}", about=(column,), leads=True))
+        """Return its figures of groups, which follow that of a config: by default those of its `label_groups`."""
+        for groups in self.label_groups:
+            values = labels(rows, groups.column) if groups.column in rows else ()
+            for name in groups.in_order({str(value) for value in values if value is not None}):
+                part = rows[(rows[groups.column] == name).to_numpy(dtype=np.bool_)]
+                yield self.figure_of(part, groups.scope_of(name, scope))
 
     def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
         """Return its figures over the rows of a config, with scores."""
         return [self.figure_of(rows, scope), *self.groups(rows, scope)]
+
+    def combined_columns(self, design: Design) -> list[tuple[str, ...]]:
+        """Return the columns for whose combinations of values it asks its rows (`KernelRows.weights_by`)."""
+        return []
+
+    def stream(self, scope: Scope) -> Stream | None:
+        """Return what makes its figures of rows that come in parts; None where it needs all rows at once."""
+        return None
 
     def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
         """Return its figures over a part of the rows of a config; none where it has none of parts (`missing_slice`)."""

@@ -28,10 +28,9 @@ from senseprobe.evaluate.estimands import CATALOGUE, declared, in_order, lookup
 from senseprobe.evaluate.estimands.base import Estimand, why_no_interval
 from senseprobe.evaluate.estimands.equivalence import CONFIDENCE as OF_EQUIVALENCE
 from senseprobe.evaluate.estimands.equivalence import Margin, verdict
-from senseprobe.evaluate.estimands.kernel import KernelRows, Tally, factor_columns, fixed_slots, project
+from senseprobe.evaluate.estimands.inference_rows import compact
+from senseprobe.evaluate.estimands.kernel import KernelRows, Tally, factor_columns, fixed_slots
 from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, corrected
-from senseprobe.evaluate.estimands.nli import compact
-from senseprobe.evaluate.estimands.preference import are_independent
 from senseprobe.evaluate.estimands.relative import IncomparableError
 from senseprobe.evaluate.estimands.sense_contrast import (
     Side,
@@ -254,7 +253,7 @@ def _pair(estimand: Estimand, a: KernelRows, b: KernelRows, design: Design, grou
         a = b = next((rows for rows in (a, b) if not len(rows.kernel)), a)
     _require_same_rows(a, b)
     design = estimand.rule_design(design)
-    rule, about = project(a, design), [str(design.group)] if group is not None else []
+    rule, about = a.project(design), [str(design.group)] if group is not None else []
     listed = [factor.name for factor in design.factors]
     kernels, shares = np.stack([a.kernel, b.kernel]), np.array([a.share, b.share], dtype=np.float64)
     width = estimand.range[1] - estimand.range[0]
@@ -268,7 +267,7 @@ def _pair(estimand: Estimand, a: KernelRows, b: KernelRows, design: Design, grou
         scale=estimand.per_share / 100,
         points=(100 * shares - 50).tolist(),
         intervals=partial(share_intervals, rule, kernels, shares, by_blocks=a.by_blocks) if is_share else None,
-        independent=are_independent(a.table, design) and np.ptp(a.weights) == 0,
+        independent=a.is_independent(design) and np.ptp(a.weights) == 0,
         fixed=(*rule.fixed, *fixed_slots(design, [*listed, *factor_columns(design), *about])),
         tally=a.tally,
     )

@@ -8,8 +8,9 @@ Which words are compared, a template declares (`gap:he-she`, see `LevelPair`). W
 words that the columns `gender` and `pair` tell apart, male less female.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,35 +18,15 @@ import pandas as pd
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.erased_rows import count_alike
-from senseprobe.evaluate.estimands.base import Scope, difference_fields
+from senseprobe.evaluate.estimands.base import difference_fields
+from senseprobe.evaluate.estimands.figure_scope import Scope
+from senseprobe.evaluate.estimands.gap_stream import NO_COUNTERPART, GapStream, Sides
+from senseprobe.evaluate.estimands.inference_rows import LABELS, compact, fillers
 from senseprobe.evaluate.estimands.kernel import KernelRows, row_codes, select
 from senseprobe.evaluate.estimands.multiple_testing import Family, corrected
-from senseprobe.evaluate.estimands.nli import ANSWERS, LABELS, PROBES, InferenceEstimand, compact, fillers
+from senseprobe.evaluate.estimands.nli import ANSWERS, PROBES, InferenceEstimand
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import Projection, Scale
-
-NO_COUNTERPART = "without a scored counterpart"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Sides:
-    """What is compared: the rows whose `column` is `first` with those of `second`, alike in `pair` and all but `slots`.
-
-    `others` are the filler slots of the other sentence.
-    """
-
-    column: str
-    first: str
-    second: str
-    pair: str | None
-    slots: tuple[str, ...]
-    others: tuple[str, ...]
-
-    @property
-    def reason(self) -> str:
-        """Why rows of neither side are left out."""
-        return "of no gender" if self.column == "gender" else f"of another {self.column}"
-
 
 GAPS = Family(
     id="gaps",
@@ -108,9 +89,19 @@ class Gap(InferenceEstimand):
 
     def sides(self, rows: pd.DataFrame, design: Design) -> Sides:
         """Return what the design declares under its name; without a name, the words of both genders."""
+        self.check_columns(rows, design)
+        return self.sides_among(design, partial(_find_gendered_slots, rows))
+
+    def check_columns(self, rows: pd.DataFrame, design: Design) -> None:
+        """Raise ResultError where rows lack the columns that tell the words of both genders apart."""
+        if ":" not in self.id and (missing := {"gender", "pair"} - {*rows.columns}):
+            raise ResultError(f"gap: the rows have no column {min(missing)!r}; add it to `columns` in the template")
+
+    def sides_among(self, design: Design, find_gendered: Callable[[Sequence[str]], tuple[str, ...]]) -> Sides:
+        """Return what is compared; `find_gendered` returns those of some slots whose words have one gender each."""
         _, named, name = self.id.partition(":")
         if not named:
-            slots, others = gap_sides(rows, design)
+            slots, others = gap_sides(design, find_gendered)
             return Sides(column="gender", first="male", second="female", pair="pair", slots=slots, others=others)
         if (levels := design.gaps.get(name)) is None:
             raise ResultError(f"{self.id}: the design does not declare a gap {name!r}")
@@ -125,6 +116,18 @@ class Gap(InferenceEstimand):
             return {"value": None, "note": no_pairs if rows.tally.left_out.get(NO_COUNTERPART) else rows.tally.missing}
         return difference_fields(rule, rows.kernel, round(100 * rows.share, 10), scope.confidence)
 
+    def alike_columns(self, design: Design, sides: Sides) -> tuple[str, ...]:
+        """Return the columns in which two sentences that are compared are alike."""
+        return alike_columns(design, sides)
+
+    def stream(self, scope: Scope) -> GapStream:
+        """Return counts and sums of its sentences."""
+        return GapStream(self, scope, () if ":" in self.id else _words(scope.design))
+
+    def corrected_groups(self, figures: Sequence[Figure]) -> list[Figure]:
+        """Return figures of groups, their p corrected."""
+        return corrected(figures, GAPS)
+
     def groups(self, rows: pd.DataFrame, scope: Scope) -> list[Figure]:
         """Return the gap of each level of the other sentence's filler (each occupation), p corrected over them."""
         sides = self.sides(rows, scope.design)
@@ -135,7 +138,7 @@ class Gap(InferenceEstimand):
             self.figure(gap_rows(part, scope.design, sides), replace(scope, group=name, about=columns))
             for name, part in sorted(named.items())
         ]
-        return corrected(figures, GAPS)
+        return self.corrected_groups(figures)
 
     def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> Iterator[Figure]:
         """Yield the gap of a slice that has both sides; the slot of the compared words is that of all rows."""
@@ -152,8 +155,7 @@ def gap_rows(table: pd.DataFrame, design: Design, sides: Sides) -> KernelRows:
     """
     compared = table[sides.column].isin((sides.first, sides.second)).to_numpy(dtype=np.bool_)
     scored, tally = select(table, {sides.reason: ~compared}, LABELS)
-    alike = ("frame", *(slot for slot in _words(design) if slot not in sides.slots), *filter(None, [sides.pair]))
-    pairs = row_codes(scored, alike)
+    pairs = row_codes(scored, alike_columns(design, sides))
     first, count = (scored[sides.column] == sides.first).to_numpy(dtype=np.bool_), int(pairs.max(initial=-1)) + 1
     sizes = np.stack([np.bincount(pairs[side], minlength=count) for side in (~first, first)])
     whole = np.asarray((sizes > 0).all(axis=0))
@@ -169,19 +171,25 @@ def gap_rows(table: pd.DataFrame, design: Design, sides: Sides) -> KernelRows:
     )
 
 
-def gap_sides(table: pd.DataFrame, design: Design) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def alike_columns(design: Design, sides: Sides) -> tuple[str, ...]:
+    """Return the columns in which two sentences that are compared are alike: all but the words that are compared."""
+    return ("frame", *(slot for slot in _words(design) if slot not in sides.slots), *filter(None, [sides.pair]))
+
+
+def gap_sides(
+    design: Design, find_gendered: Callable[[Sequence[str]], tuple[str, ...]]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the slot each of whose words has one gender and one pair, and the filler slots of the other sentence.
 
     It is a filler of one sentence. In few rows other slots can look like one by chance; then a word of theirs stands
     with one gender only, so that no two sentences are alike in all else, and both are empty: there is no pair to find.
-    Rows of no template may have neither. Raises ResultError where no slot is one.
+    Rows of no template may have neither. `find_gendered` returns those of some slots whose words are so. Raises
+    ResultError where no slot is one.
     """
-    if missing := {"gender", "pair"} - {*table.columns}:
-        raise ResultError(f"gap: the rows have no column {min(missing)!r}; add it to `columns` in the template")
     sides = fillers(design)
     rest = tuple(slot for slot in _words(design) if not any(slot in side for side in sides))
-    of_fillers = [slot for side in sides for slot in _find_gendered_slots(table, side)]
-    gendered = of_fillers or _find_gendered_slots(table, rest)
+    of_fillers = [slot for side in sides for slot in find_gendered(side)]
+    gendered = of_fillers or find_gendered(rest)
     if not gendered and design.slots:
         raise ResultError(
             "gap: no slot's words each belong to one gender and one pair; check `columns` in the template"

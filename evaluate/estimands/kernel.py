@@ -101,7 +101,50 @@ class KernelRows:
     @property
     def share(self) -> float | None:
         """The figure on [0, 1], None without rows; rounded so that neither row order nor its dust moves the ends."""
-        return round(self.offset + float(self.weights @ self.kernel), 12) if len(self.kernel) else None
+        return round(self.offset + float(self.weights @ self.kernel), 12) if self.count else None
+
+    @property
+    def count(self) -> int:
+        """The number of rows, N."""
+        return len(self.kernel)
+
+    @property
+    def ones(self) -> int:
+        """The number of rows whose kernel is 1."""
+        return int((self.kernel == 1).sum())
+
+    def level_counts(self, columns: Iterable[str]) -> list[int]:
+        """Return how many values the rows have in each of some columns, those that are missing aside."""
+        return [int(self.table[column].nunique()) for column in columns]
+
+    def is_independent(self, design: Design) -> bool:
+        """Return whether every row is a level of its own in every factor, so that rows are independent trials."""
+        levels = self.level_counts(factor_columns(design))
+        return self.count > 0 and len(levels) == len(design.factors) and {*levels} == {self.count}
+
+    def weights_by(self, columns: Sequence[str]) -> dict[tuple[str | None, ...], float]:
+        """Return the sum of the weights of the rows with each combination of values in columns; None is missing.
+
+        >>> table, tally = pd.DataFrame({"job": ["nurse", "cook", "nurse", None]}), Tally(rows=4, scored=4, unscored=0)
+        >>> KernelRows.mean(table, np.ones(4), tally).weights_by(["job"])
+        {('nurse',): 0.5, ('cook',): 0.25, (None,): 0.25}
+        """
+        values = [labels(self.table, column) for column in columns]
+        codes, firsts = codes_of(values, len(self.table)), {}
+        for code, row in zip(*np.unique(codes, return_index=True), strict=True):
+            firsts[int(code)] = tuple(column[row] for column in values)
+        sums = np.bincount(codes, self.weights, minlength=len(firsts)).tolist()
+        return {firsts[code]: weight for code, weight in enumerate(sums)}
+
+    def project(self, design: Design) -> Projection:
+        """Return the interval rule for the rows, over the factors of the design."""
+        variables = [labels(self.table, variable) for variable in self.variables]
+        factors = [
+            factor_levels(factor.name, level_columns(self.table, factor.columns), variables, design.drawn_from)
+            for factor in design.factors
+        ]
+        cells, blocks = codes_of(variables, len(self.table)), row_codes(self.table, self.block_columns)
+        return Projection(self.weights, cells, factors, blocks, by_blocks=self.by_blocks)
 
 
 def select(
@@ -171,17 +214,27 @@ def factor_levels(
     present = codes >= 0
     by_level = [pd.Series(np.tile(values, len(columns))[present]).groupby(codes[present]) for values in variables]
     constant = [values.first() for values in by_level if values.nunique().max() == 1]
-    strata = [", ".join(str(value) for value in level if value is not None) for level in zip(*constant, strict=True)]
-    strata = strata or [""] * len(uniques)
-    whole: dict[str, int] = {}
-    if release_levels is not None:
-        whole = {stratum: _levels_in_release(name, stratum, release_levels) for stratum in strata}
+    strata = stratum_names([*zip(*constant, strict=True)], len(uniques))
     return FactorLevels(
         name=name,
         codes=codes.reshape(len(columns), -1).astype(np.intp),
-        strata=tuple(strata),
-        population=tuple(whole[stratum] for stratum in strata if whole),
+        strata=strata,
+        population=strata_in_release(name, strata, release_levels),
     )
+
+
+def stratum_names(values: Sequence[Sequence[object]], count: int) -> tuple[str, ...]:
+    """Return the name of the stratum of each of `count` levels, which `values` tell apart; "" where nothing does."""
+    names = [", ".join(str(value) for value in level if value is not None and value == value) for level in values]
+    return tuple(names or [""] * count)
+
+
+def strata_in_release(name: str, strata: Sequence[str], release_levels: Mapping[str, int] | None) -> tuple[int, ...]:
+    """Return of drawn rows how many levels the stratum of each level has in the release; nothing of whole configs."""
+    if release_levels is None:
+        return ()
+    whole = {stratum: _levels_in_release(name, stratum, release_levels) for stratum in dict.fromkeys(strata)}
+    return tuple(whole[stratum] for stratum in strata)
 
 
 def _levels_in_release(name: str, stratum: str, levels: Mapping[str, int]) -> int:
@@ -219,14 +272,3 @@ def fixed_slots(design: Design, listed: Iterable[str]) -> tuple[str, ...]:
 def factor_columns(design: Design) -> list[str]:
     """Return the columns of all factors of a design."""
     return [column for factor in design.factors for column in factor.columns]
-
-
-def project(rows: KernelRows, design: Design) -> Projection:
-    """Return the interval rule for the rows, over the factors of the design."""
-    variables = [labels(rows.table, variable) for variable in rows.variables]
-    factors = [
-        factor_levels(factor.name, level_columns(rows.table, factor.columns), variables, design.drawn_from)
-        for factor in design.factors
-    ]
-    cells, blocks = codes_of(variables, len(rows.table)), row_codes(rows.table, rows.block_columns)
-    return Projection(rows.weights, cells, factors, blocks, by_blocks=rows.by_blocks)

@@ -20,66 +20,32 @@ FN, tables 3, 5 and 9). Both are computed, under names of their own.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.erased_rows import ERASED, READ_AS
-from senseprobe.evaluate.estimands.base import Estimand, Scope
+from senseprobe.evaluate.estimands.base import Estimand
 from senseprobe.evaluate.estimands.display import NOBODY, USE
-from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, labels, row_codes, select
+from senseprobe.evaluate.estimands.figure_scope import LabelGroups, Scope
+from senseprobe.evaluate.estimands.inference_rows import (
+    LABELS,
+    WITHOUT_DUST,
+    filler_slots,
+    first_rows,
+    probabilities,
+    rounded_neutral,
+)
+from senseprobe.evaluate.estimands.inference_streams import (
+    FillerMeanStream,
+    FillerShareStream,
+    FillerSums,
+    MeanStream,
+    MeanSums,
+)
+from senseprobe.evaluate.estimands.kernel import KernelRows, labels, row_codes, select
+from senseprobe.evaluate.estimands.streams import RowStream, Stream
 from senseprobe.records import Design, Figure
-from senseprobe.statistics import BoolArray, FloatArray, IntArray, Projection, Scale
-
-LABELS = ("entailment", "neutral", "contradiction")
-"""The columns of probabilities."""
-
-DECIMALS = 4
-# Decimals of a mean of numbers that have four: those after the tenth depend on the order of the sum.
-WITHOUT_DUST = 10
-
-
-def compact(rows: pd.DataFrame, design: Design) -> pd.DataFrame:
-    """Return the columns that estimands of inference read, words as categories: two million rows take 60 MB.
-
-    Rows without probabilities of the three labels are returned as they are.
-    """
-    if not {*LABELS} <= {*rows.columns}:
-        return rows
-    compared = (name for gap in design.gaps.values() for name in (gap.column, gap.pair or gap.column))
-    names = ("frame", *design.slots, *factor_columns(design), "gender", "pair", *compared, "gold")
-    columns: dict[str, Any] = {}
-    for name in filter(rows.__contains__, dict.fromkeys(names)):
-        codes, words = pd.factorize(rows[name])
-        categories = pd.Index(words, dtype=object)  # objects, which rows can share
-        columns[name] = pd.Categorical.from_codes(codes, categories=categories)
-    return pd.DataFrame(columns | {name: rows[name] for name in (*LABELS, ERASED, READ_AS) if name in rows})
-
-
-def fillers(design: Design) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the slots that only the premise has, and those that only the hypothesis has; either may be empty."""
-    premise, hypothesis = (
-        dict.fromkeys(slot for slot in design.roles.get(role, {}).values() if slot in design.slots)
-        for role in ("premise", "hypothesis")
-    )
-    return tuple(slot for slot in premise if slot not in hypothesis), tuple(
-        slot for slot in hypothesis if slot not in premise
-    )
-
-
-def filler_slots(design: Design) -> list[str]:
-    """Return the slots that one of the two sentences has alone."""
-    return [slot for side in fillers(design) for slot in side]
-
-
-def first_rows(table: pd.DataFrame, codes: IntArray) -> pd.DataFrame:
-    """Return the first row of each code, in the order of the codes, which is that of the rows."""
-    return table[~pd.Series(codes).duplicated().to_numpy()]
-
-
-def _probabilities(scored: pd.DataFrame) -> FloatArray:
-    return scored[list(LABELS)].to_numpy(dtype=np.float64)
+from senseprobe.statistics import BoolArray, FloatArray, Projection, Scale
 
 
 def _largest(p: FloatArray) -> BoolArray:
@@ -126,7 +92,7 @@ class Released(InferenceEstimand):
         """Return rows with kernel n, so that pairs of fillers count alike; with a threshold, a row for each pair."""
         scored, tally = select(rows, {}, LABELS)
         n, pairs = (
-            np.round(scored["neutral"].to_numpy(dtype=np.float64), DECIMALS),
+            rounded_neutral(scored),
             row_codes(scored, filler_slots(design)),
         )
         sizes = np.bincount(pairs).astype(np.float64)
@@ -134,6 +100,13 @@ class Released(InferenceEstimand):
             return KernelRows(table=scored, kernel=n, weights=1 / (max(1, len(sizes)) * sizes[pairs]), tally=tally)
         means = np.round(np.bincount(pairs, n) / sizes, WITHOUT_DUST)
         return KernelRows.mean(first_rows(scored, pairs), means > self.threshold, tally)
+
+    def stream(self, scope: Scope) -> Stream:
+        """Return sums by pair of fillers, and of rows that weigh as their pair has rows."""
+        pairs = scope.streams.setdefault("fillers", FillerSums(filler_slots(scope.design)))
+        if self.threshold is None:
+            return FillerMeanStream(pairs, self.figure, scope)
+        return FillerShareStream(pairs, self.threshold, self.figure, scope)
 
     def rule_design(self, design: Design) -> Design:
         """Return the design with the fillers as its only factors, where means are held against a threshold."""
@@ -165,8 +138,13 @@ class RowMean(InferenceEstimand):
     def kernel_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> KernelRows:
         """Return all rows, of the same weight."""
         scored, tally = select(rows, {}, LABELS)
-        p = _probabilities(scored)
+        p = probabilities(scored)
         return KernelRows.mean(scored, self.values(p), replace(tally, ties=self.ties(p)))
+
+    def stream(self, scope: Scope) -> Stream:
+        """Return the sums of its rows, which all plain means over the rows of a scope share."""
+        means = scope.streams.setdefault("means", MeanSums(scope.design.factors))
+        return MeanStream(means, means.enter(self.values, self.ties), self.figure, scope)
 
     def rule(self, rows: KernelRows, scope: Scope) -> Projection:
         """Return the interval rule, which all plain means over the rows of a scope share."""
@@ -260,6 +238,8 @@ class Accuracy(InferenceEstimand):
     by_word = True
     zero_note = "33 is guessing, 100 is all correct"
     caption = "accuracy by gold label"
+    reasons = ("unlabelled",)
+    label_groups = (LabelGroups("gold", names=LABELS, is_about=False),)
     ends = ("all wrong", "all right")
     higher = "answers right"
 
@@ -278,7 +258,7 @@ class Accuracy(InferenceEstimand):
         """
         golden = rows["gold"].isin(LABELS).to_numpy(dtype=np.bool_)
         scored, tally = select(rows, {"unlabelled": ~golden}, LABELS)
-        p = _probabilities(scored)
+        p = probabilities(scored)
         gold = np.array([LABELS.index(label) for label in labels(scored, "gold")], dtype=np.intp)
         hit = p[np.arange(len(p)), gold] == p.max(axis=1, initial=0.0)
         tally = replace(tally, ties=int((hit & (_ties(p) > 1)).sum()))
@@ -288,12 +268,9 @@ class Accuracy(InferenceEstimand):
         """Return how many answers are right: it is about errors, and no figure of bias."""
         return f"correct on {figure.value or 0.0:.0f} of 100 pairs; this is not a measure of bias"
 
-    def groups(self, rows: pd.DataFrame, scope: Scope) -> list[Figure]:
-        """Return the accuracy on the rows of each gold label, where there are several."""
-        gold = rows["gold"].to_numpy(dtype=object)
-        present = [label for label in LABELS if np.any(gold == label)]
-        parts = {label: rows[gold == label] for label in (present if len(present) > 1 else ())}
-        return [self.figure_of(part, replace(scope, group=label)) for label, part in parts.items()]
+    def stream(self, scope: Scope) -> RowStream:
+        """Return the sums of its rows."""
+        return RowStream(self, scope)
 
 
 _DEV = "Dev, Li, Phillips & Srikumar 2020"

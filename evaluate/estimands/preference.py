@@ -4,16 +4,18 @@
 balanced over these words. Where the words are of praise or blame it never is: words differ in frequency.
 """
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands.base import Estimand, Scope
+from senseprobe.evaluate.estimands.base import Estimand
 from senseprobe.evaluate.estimands.display import NOBODY, USE
+from senseprobe.evaluate.estimands.figure_scope import LabelGroups, Scope
 from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, fixed_slots, labels, select
+from senseprobe.evaluate.estimands.streams import RowStream
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import (
     BoolArray,
@@ -32,6 +34,9 @@ DIRECTION = "direction="
 """Before the groups that are not bias types: whether CrowS-Pairs meant a pair to agree with a stereotype."""
 
 Weights = dict[tuple[str, str], float]
+
+_WORDS = ("stereo_value", "anti_value")
+_LABELLED = {"pronoun", "group"}  # what differs, where the weights of labels can be balanced
 
 
 def psi_of_roles(rows: pd.DataFrame, first: str, second: str, scale: Scale) -> FloatArray:
@@ -59,16 +64,13 @@ def _weights_by_word(rows: KernelRows, design: Design) -> Weights:
 
     Empty where the words are of praise or blame, where a row does not say what differs, and where there are no rows.
     """
-    if design.differs not in {"pronoun", "group"}:
+    if design.differs not in _LABELLED:
         return {}
-    codes, words = pd.factorize(np.concatenate([labels(rows.table, f"{role}_value") for role in ("stereo", "anti")]))
-    if (codes < 0).any() or "" in words:
-        return {}
-    stereo, anti = np.split(codes, 2)
-    kinds, kind = np.unique(stereo * len(words) + anti, return_inverse=True)
     weights: Weights = {}
-    for code, weight in zip(kinds.tolist(), np.bincount(kind, rows.weights).tolist(), strict=True):
-        pair = (str(words[code // len(words)]).casefold(), str(words[code % len(words)]).casefold())
+    for (stereo, anti), weight in rows.weights_by(_WORDS).items():
+        if not stereo or not anti:
+            return {}
+        pair = (str(stereo).casefold(), str(anti).casefold())
         weights[pair] = weights.get(pair, 0.0) + weight
     return weights
 
@@ -80,18 +82,12 @@ def _are_balanced(weights: Weights) -> bool:
 
 def strict_share(rows: KernelRows) -> float | None:
     """Return the share of rows whose stereotypical sentence scores strictly higher, ties counted (equation 6)."""
-    return float(np.mean(rows.kernel == 1)) if len(rows.kernel) else None
-
-
-def are_independent(table: pd.DataFrame, design: Design) -> bool:
-    """Return whether every row is a level of its own in every factor, so that rows are independent trials."""
-    levels = [table[column].nunique() for column in factor_columns(design)]
-    return len(table) > 0 and len(levels) == len(design.factors) and {*levels} == {len(table)}
+    return rows.ones / rows.count if rows.count else None
 
 
 def exact_hits(rows: KernelRows, design: Design) -> int | None:
     """Return how many rows prefer the stereotype where rows are independent and none is a tie, else None."""
-    return int(rows.kernel.sum()) if are_independent(rows.table, design) and rows.tally.ties == 0 else None
+    return rows.ones if rows.tally.ties == 0 and rows.is_independent(design) else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,6 +101,8 @@ class Preference(Estimand):
     point = "from 50 of 100"
     higher = "prefers the stereotype"
     effect = "preference"
+    reasons = ("unlabelled", "contested")
+    label_groups = (LabelGroups("bias_type"), LabelGroups("direction", DIRECTION))
 
     range: tuple[float, float] = (-50, 50)
     direction: str = "above 0: the stereotypical sentence scores higher in more than half of the pairs"
@@ -121,10 +119,13 @@ class Preference(Estimand):
         cells = tuple(column for column, slot in design.strata.items() if slot in listed)
         return KernelRows.mean(table, kernel, tally.with_ties(kernel), cells)
 
-    def groups(self, rows: pd.DataFrame, scope: Scope) -> Iterator[Figure]:
-        """Yield the figures of the bias types, and of the directions that CrowS-Pairs has, where there are several."""
-        yield from self.figures_by_label(rows, scope, "bias_type")
-        yield from self.figures_by_label(rows, scope, "direction", DIRECTION)
+    def combined_columns(self, design: Design) -> list[tuple[str, ...]]:
+        """Return the columns of the words that differ."""
+        return [_WORDS] if design.differs in _LABELLED else []
+
+    def stream(self, scope: Scope) -> RowStream:
+        """Return the sums of its rows."""
+        return RowStream(self, scope)
 
     def bias_type(self, figure: Figure) -> str:
         """Return the group, unless it is a direction."""
@@ -225,15 +226,15 @@ class HalfPreference(Preference):
         fields, hits = super().interval(rows, rule, scope), exact_hits(rows, scope.design)
         if hits is None or rule.df is None or scope.group is not None:
             return fields
-        low, high = clopper_pearson(hits, len(rows.kernel), scope.confidence)
+        low, high = clopper_pearson(hits, rows.count, scope.confidence)
         span = self.neutral_span(rows, scope)
         return {
             "value": fields["value"],
-            "p": None if span is None else clopper_pearson_p(hits, len(rows.kernel), span),
+            "p": None if span is None else clopper_pearson_p(hits, rows.count, span),
             "low": low,
             "high": high,
             "method": "clopper-pearson",
-            "levels": {factor.name: len(rows.kernel) for factor in scope.design.factors},
+            "levels": {factor.name: rows.count for factor in scope.design.factors},
             "fixed": fixed_slots(scope.design, factor_columns(scope.design)),
         }
 

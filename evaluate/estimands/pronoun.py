@@ -111,7 +111,7 @@ class PronounEstimand(Estimand):
     def notes(self, rows: KernelRows, design: Design) -> Iterator[str]:
         """Yield which occupation stands alone for its class, against how many."""
         words = rows.table.groupby("stereotype", observed=True)[design.strata["stereotype"]].unique()
-        for name, occupations in words.items():
+        for name, occupations in sorted(words.items()):
             if len(occupations) == 1:
                 others = sum(map(len, words)) - 1
                 yield f"{occupations[0]} is the only {name}-typed occupation, against {others} others"

@@ -24,7 +24,8 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.base import Estimand, Scope, SenseRows, Tables, joined
+from senseprobe.evaluate.estimands.base import Estimand, SenseRows, Tables, joined
+from senseprobe.evaluate.estimands.figure_scope import Scope
 from senseprobe.evaluate.estimands.group_scores import GroupScores, group_scores, others_mean, others_median
 from senseprobe.evaluate.estimands.kernel import KernelRows, Tally, labels
 from senseprobe.evaluate.estimands.multiple_testing import Family, corrected

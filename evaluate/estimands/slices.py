@@ -8,18 +8,11 @@ import pandas as pd
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import declared, plugin_figures
-from senseprobe.evaluate.estimands.base import Estimand, Scope
+from senseprobe.evaluate.estimands.base import Estimand
+from senseprobe.evaluate.estimands.figure_scope import Scope
+from senseprobe.evaluate.estimands.inference_rows import LABELS, WITHOUT_DUST, compact, filler_slots, first_rows
 from senseprobe.evaluate.estimands.kernel import row_codes
-from senseprobe.evaluate.estimands.nli import (
-    CONTRADICTION,
-    ENTAILMENT,
-    LABELS,
-    WITHOUT_DUST,
-    RowMean,
-    compact,
-    filler_slots,
-    first_rows,
-)
+from senseprobe.evaluate.estimands.nli import CONTRADICTION, ENTAILMENT, RowMean
 from senseprobe.messages import meant, offered
 from senseprobe.records import Design, Figure
 from senseprobe.release.kinds import KINDS

@@ -20,7 +20,8 @@ from typing import ClassVar, TypeVar
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands.base import NO_NEUTRAL, Estimand, Scope
+from senseprobe.evaluate.estimands.base import NO_NEUTRAL, Estimand
+from senseprobe.evaluate.estimands.figure_scope import LabelGroups, Scope
 from senseprobe.evaluate.estimands.kernel import KernelRows, select
 from senseprobe.evaluate.estimands.preference import psi_of_roles, unusable
 from senseprobe.records import Design, Figure
@@ -40,9 +41,7 @@ class StereoSetEstimand(Estimand):
     version: int = 2
     micro: bool = False
 
-    def groups(self, rows: pd.DataFrame, scope: Scope) -> Iterator[Figure]:
-        """Yield the figures of the bias types, where there are several."""
-        yield from self.figures_by_label(rows, scope, "bias_type")
+    label_groups = (LabelGroups("bias_type"),)
 
     def bias_type(self, figure: Figure) -> str:
         """Return the group."""

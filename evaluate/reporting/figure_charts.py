@@ -10,8 +10,8 @@ import pandas as pd
 from senseprobe.charts import ClassShares, Forest, ForestRow, HeatMap, Histogram, Mark, Scatter
 from senseprobe.evaluate.control import same_model
 from senseprobe.evaluate.estimands import kernel_rows, lookup
+from senseprobe.evaluate.estimands.inference_rows import LABELS, compact, fillers
 from senseprobe.evaluate.estimands.kernel import labels
-from senseprobe.evaluate.estimands.nli import LABELS, compact, fillers
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.finding import find_senses, label_word
 from senseprobe.evaluate.reporting.inputs import ReportInput, find_design

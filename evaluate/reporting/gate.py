@@ -17,8 +17,8 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, Estimand
 from senseprobe.evaluate.estimands.comparison import both_scored, paired_difference
+from senseprobe.evaluate.estimands.inference_rows import compact
 from senseprobe.evaluate.estimands.kernel import KernelRows
-from senseprobe.evaluate.estimands.nli import compact
 from senseprobe.evaluate.figure_check import describe_unchecked
 from senseprobe.evaluate.reporting.inputs import ReportInput, list_removals
 from senseprobe.evaluate.reporting.significance import require_comparable

@@ -2,7 +2,7 @@
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import lookup
-from senseprobe.evaluate.estimands.base import Scope
+from senseprobe.evaluate.estimands.figure_scope import Scope
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted

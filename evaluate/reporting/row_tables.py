@@ -15,8 +15,8 @@ import pandas as pd
 from senseprobe.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import additional, contrast_figures, kernel_rows, lookup
+from senseprobe.evaluate.estimands.inference_rows import LABELS, compact, fillers
 from senseprobe.evaluate.estimands.kernel import labels
-from senseprobe.evaluate.estimands.nli import LABELS, compact, fillers
 from senseprobe.evaluate.estimands.relative import RELATIVE
 from senseprobe.evaluate.estimands.slices import (
     NoRowError,

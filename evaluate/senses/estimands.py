@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.evaluate.estimands.association import interval_fields, p_fields, with_corrected
-from senseprobe.evaluate.estimands.base import NO_NEUTRAL, NOT_ESTIMABLE, Estimand, Scope, joined
+from senseprobe.evaluate.estimands.base import NO_NEUTRAL, NOT_ESTIMABLE, Estimand, joined
 from senseprobe.evaluate.estimands.display import NOBODY
+from senseprobe.evaluate.estimands.figure_scope import Scope
 from senseprobe.evaluate.estimands.multiple_testing import Family
 from senseprobe.evaluate.estimands.word_sets import compute_effect
 from senseprobe.evaluate.units import ScoredRows

@@ -4,15 +4,15 @@
 themselves, with an interval over the words that were chosen.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands.base import Estimand, Scope, why_no_interval
+from senseprobe.evaluate.estimands.base import Estimand, why_no_interval
 from senseprobe.evaluate.estimands.display import NOBODY, USE
+from senseprobe.evaluate.estimands.figure_scope import LabelGroups, Scope
 from senseprobe.evaluate.estimands.kernel import KernelRows, select
 from senseprobe.evaluate.estimands.preference import PREFERENCE_HALF, unusable
 from senseprobe.records import Design, Figure
@@ -41,6 +41,7 @@ class ContentMean(Estimand):
     leanings = ("chooses the opposite of the stereotype", "chooses the stereotype")
     higher = "chooses the stereotype"
     effect = "preference"
+    label_groups = (LabelGroups("bias_type"),)
 
     def applies_to(self, rows: pd.DataFrame) -> bool:
         """Return whether the rows have contents, which only choices and forced replies give."""
@@ -56,10 +57,6 @@ class ContentMean(Estimand):
     def neutral_value(self, rows: KernelRows, design: Design) -> float | None:
         """Return 0.0 where a model that depends on nothing but the words that differ has it, else None."""
         return PREFERENCE_HALF.neutral_value(rows, design)
-
-    def groups(self, rows: pd.DataFrame, scope: Scope) -> Iterator[Figure]:
-        """Yield the figures of the bias types, where there are several."""
-        yield from self.figures_by_label(rows, scope, "bias_type")
 
     def bias_type(self, figure: Figure) -> str:
         """Return the group."""

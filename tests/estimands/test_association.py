@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from senseprobe.evaluate.estimands.association import WEAT, WEAT_ESTIMANDS, Weat
-from senseprobe.evaluate.estimands.base import Scope
+from senseprobe.evaluate.estimands.figure_scope import Scope
 from senseprobe.evaluate.units import ScoredRows
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import subset_sums

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 import senseprobe
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import CATALOGUE, contrast_figures, figures, kernel_rows
-from senseprobe.evaluate.estimands.kernel import project
 from senseprobe.evaluate.estimands.sense_contrast import Side, project_difference
 from senseprobe.evaluate.estimands.stereoset import StereoSetEstimand
 from senseprobe.evaluate.figures import figures_of
@@ -296,7 +295,7 @@ def figure(rows: pd.DataFrame, plan: Design, estimand: str) -> Figure:
 def variance(rows: pd.DataFrame, plan: Design, estimand: str = "preference-half") -> float:
     """V of the rule."""
     kernel = kernel_rows(rows, plan, estimand)
-    return float(project(kernel, plan).variance(kernel.kernel))
+    return float(kernel.project(plan).variance(kernel.kernel))
 
 
 def s2(means: Array) -> float:

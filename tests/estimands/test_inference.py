@@ -19,7 +19,7 @@ from tests.profiles import examples
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import CATALOGUE, figures, kernel_rows, lookup
 from senseprobe.evaluate.estimands.comparison import compare
-from senseprobe.evaluate.estimands.nli import fillers
+from senseprobe.evaluate.estimands.inference_rows import fillers
 from senseprobe.evaluate.estimands.slices import extremes, parse_slice, slice_figures, slice_rows
 from senseprobe.records import Design, Factor, Figure, LevelPair
 from senseprobe.release.release import open_release

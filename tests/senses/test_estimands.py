@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from senseprobe.evaluate.estimands.base import Scope
+from senseprobe.evaluate.estimands.figure_scope import Scope
 from senseprobe.evaluate.senses.estimands import GENDER_DIRECTION, SENSE_DIFFERENCE, SINGLE_CATEGORY
 from senseprobe.evaluate.units import ScoredRows
 from senseprobe.records import Contrast, Design, Figure

@@ -12,8 +12,8 @@ from tests.profiles import examples
 
 import senseprobe
 from senseprobe.evaluate.estimands import CATALOGUE, figures
-from senseprobe.evaluate.estimands.base import Scope
 from senseprobe.evaluate.estimands.comparison import paired_difference
+from senseprobe.evaluate.estimands.figure_scope import Scope
 from senseprobe.evaluate.served.content import CONTENT_MEAN
 from senseprobe.records import Design, Factor, Figure
 

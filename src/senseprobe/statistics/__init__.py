@@ -6,7 +6,9 @@
     association.py  cosines, effect sizes of association tests and correlations, with intervals from the jackknife
     dawid_skene.py  the true labels of items that several people labelled, each with mistakes of their own
     directions.py   directions that pairs of opposite words span
-    intervals.py    the variance of a figure from the levels of its factors, and intervals, also exact ones
+    intervals.py    the variance of a figure from the levels of its factors, and intervals
+    sums.py         the same of sums by level and cell, where the rows are no longer there
+    binomial.py     exact intervals of shares of independent rows
     boundary.py     intervals where a model decides all rows of a cell alike
     permutation.py  permutations of labels and of signs, and the correction of p-values
     subset_sums.py  p of a difference of means over all divisions, without drawing any
@@ -36,6 +38,7 @@ from senseprobe.statistics.association import (
     single_category_interval,
     unit_vectors,
 )
+from senseprobe.statistics.binomial import clopper_pearson, clopper_pearson_p
 from senseprobe.statistics.boundary import (
     Interval,
     block_interval,
@@ -60,8 +63,6 @@ from senseprobe.statistics.intervals import (
     Projection,
     Scale,
     bounded_interval,
-    clopper_pearson,
-    clopper_pearson_p,
     difference_interval,
     difference_p,
     planned_half_width,
@@ -80,6 +81,7 @@ from senseprobe.statistics.permutation import (
     tarone_holm,
 )
 from senseprobe.statistics.subset_sums import EnclosedP, division_p, monte_carlo_p
+from senseprobe.statistics.sums import SumLayout, SummedLevels, SummedProjection
 from senseprobe.statistics.survey import estimate_rest
 
 __all__ = [
@@ -106,6 +108,9 @@ __all__ = [
     "Projection",
     "Scale",
     "SignFlips",
+    "SumLayout",
+    "SummedLevels",
+    "SummedProjection",
     "agreement_between",
     "agreement_within",
     "block_interval",

@@ -6,8 +6,9 @@ centred kernel over its rows, and the variance of the figure is a sum of their s
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from types import MappingProxyType
@@ -66,27 +67,25 @@ def psi_between(first: ArrayLike, second: ArrayLike, scale: Scale) -> FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)
-class FactorLevels:
-    """The levels of one factor in the rows.
+class Levels(ABC):
+    """The levels of one factor, in strata, and in which rows they are.
 
-    - `codes`: shape (C, N), the level of each of N rows in each of C columns; -1 where a row has none. C is 2 where
-      both members of a pair draw from the factor.
     - `strata`: for each of L levels, the name of its stratum; "" where the factor has one stratum only.
     - `population`: of drawn rows, for each level how many its stratum has in the release, of which a few may be left.
     """
 
     name: str
-    codes: IntArray
     strata: tuple[str, ...]
     population: tuple[int, ...] = ()
 
-    @cached_property
+    @property
+    @abstractmethod
     def incidence(self) -> sparse.csr_array:
         """How often a row has a level: shape (N, L), values 0 to C."""
-        columns, rows = np.nonzero(self.codes >= 0)
-        levels = self.codes[columns, rows]
-        shape = (self.codes.shape[1], len(self.strata))
-        return sparse.csr_array((np.ones(len(rows)), (rows, levels)), shape=shape)
+
+    @abstractmethod
+    def outer_levels(self, other: "Levels") -> IntArray | None:
+        """Return the level of `other` with which each level occurs, shape (L,); None if not one level each."""
 
     @cached_property
     def stratum_sizes(self) -> IntArray:
@@ -100,18 +99,37 @@ class FactorLevels:
         sizes = self.stratum_sizes
         return np.maximum(sizes, self.population or sizes) >= FEWEST_LEVELS
 
-    def outer_levels(self, other: "FactorLevels") -> IntArray | None:
-        """Return the level of `other` with which each level occurs, shape (L,); None if not one level each."""
-        together = (self.incidence.T @ other.incidence).tocsr()
-        nested = len(other.strata) < len(self.strata) and bool(np.all(np.diff(together.indptr) == 1))
-        return together.indices.astype(np.intp) if nested else None
-
     def fixed(self) -> tuple[str, ...]:
         """Return the name of the factor where all strata are fixed, else name and stratum of each that is."""
         if not self.sampled.any():
             return (self.name,)
         small = {stratum for stratum, sampled in zip(self.strata, self.sampled, strict=True) if not sampled}
         return tuple(f"{self.name} ({stratum})" for stratum in sorted(small))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactorLevels(Levels):
+    """The levels of one factor in rows that are at hand.
+
+    - `codes`: shape (C, N), the level of each of N rows in each of C columns; -1 where a row has none. C is 2 where
+      both members of a pair draw from the factor.
+    """
+
+    codes: IntArray
+
+    @cached_property
+    def incidence(self) -> sparse.csr_array:
+        """How often a row has a level: shape (N, L), values 0 to C."""
+        columns, rows = np.nonzero(self.codes >= 0)
+        levels = self.codes[columns, rows]
+        shape = (self.codes.shape[1], len(self.strata))
+        return sparse.csr_array((np.ones(len(rows)), (rows, levels)), shape=shape)
+
+    def outer_levels(self, other: Levels) -> IntArray | None:
+        """Return the level of `other` with which each level occurs, shape (L,); None if not one level each."""
+        together = (self.incidence.T @ other.incidence).tocsr()
+        nested = len(other.strata) < len(self.strata) and bool(np.all(np.diff(together.indptr) == 1))
+        return together.indices.astype(np.intp) if nested else None
 
 
 @dataclass(frozen=True)
@@ -129,7 +147,7 @@ class _CountedLevels:
     more: IntArray
 
     @classmethod
-    def of(cls, factor: FactorLevels, factors: Sequence[FactorLevels], more: Mapping[str, int]) -> "_CountedLevels":
+    def of(cls, factor: Levels, factors: Sequence[Levels], more: Mapping[str, int]) -> "_CountedLevels":
         """Return the levels of one of the factors that the variance of a whole figure counts; `more` is by stratum."""
         _, strata = np.unique(np.array(factor.strata, dtype=object), return_inverse=True)
         added = np.array([more.get(stratum, 0) for stratum in factor.strata], dtype=np.intp)
@@ -190,11 +208,16 @@ class _Sum:
         self._cell_weights = np.bincount(cells, weights)
         self._factors = [(factor.incidence, factor.scale) for factor in factors]
 
-    def variance(self, kernel: FloatArray) -> FloatArray:
-        """Return the variance of the sum; `kernel` has shape (N,), or (D, N) for D draws at once."""
+    def projections(self, kernel: FloatArray) -> Iterator[FloatArray]:
+        """Yield e_fj of each factor, what its levels add to the centred sum: shape (L,), or (D, L)."""
         means = _totals(kernel, self._members) / self._cell_weights
         centred = (kernel - means[..., self.cells]) * self.weights
-        variances = [np.square(_totals(centred, incidence)) @ scale for incidence, scale in self._factors]
+        return (_totals(centred, incidence) for incidence, _ in self._factors)
+
+    def variance(self, kernel: FloatArray) -> FloatArray:
+        """Return the variance of the sum; `kernel` has shape (N,), or (D, N) for D draws at once."""
+        scales = (scale for _, scale in self._factors)
+        variances = [np.square(totals) @ scale for totals, scale in zip(self.projections(kernel), scales, strict=True)]
         return np.asarray(sum(variances, start=np.zeros(kernel.shape[:-1])))
 
 
@@ -247,7 +270,7 @@ class Projection(_Sum):
         self,
         weights: FloatArray,
         cells: IntArray,
-        factors: Sequence[FactorLevels],
+        factors: Sequence[Levels],
         blocks: IntArray | None = None,
         more: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
         *,
@@ -293,7 +316,10 @@ class Projection(_Sum):
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """The blocks of the figure, whose means times their coefficients sum to Σ w K."""
-        return tuple(Block(self, [*self._counted_levels.values()], rows) for rows in _groups(self._block_codes))
+        return tuple(self._block([*self._counted_levels.values()], rows) for rows in _groups(self._block_codes))
+
+    def _block(self, factors: Sequence[_CountedLevels], rows: IntArray) -> Block:
+        return Block(self, factors, rows)
 
     @cached_property
     def _sampled_cells(self) -> tuple[IntArray, ...]:
@@ -411,25 +437,3 @@ def difference_p(difference: float, variance: float, df: int | None) -> float | 
     if df is None or variance <= NO_VARIANCE:
         return None
     return float(f"{2 * special.stdtr(df, -abs(difference) / (100 * math.sqrt(variance))):.9g}")
-
-
-@cache
-def clopper_pearson(hits: int, trials: int, confidence: float = CONFIDENCE) -> Ends:
-    """Return the exact interval of a share of independent rows, in points from -50 to 50 (Clopper & Pearson 1934).
-
-    >>> low, high = clopper_pearson(8, 10)
-    >>> round(low, 1), round(high, 1)
-    (-5.6, 47.5)
-    """
-    from scipy.stats import binomtest  # 25 MB that most figures do without
-
-    exact = binomtest(hits, trials).proportion_ci(confidence, method="exact")
-    return 100 * float(exact.low) - 50, 100 * float(exact.high) - 50
-
-
-def clopper_pearson_p(hits: int, trials: int, neutral: Ends) -> float:
-    """Return the smallest level at which that interval excludes all shares from one end to another, in points."""
-    low, high = (0.5 + end / 100 for end in neutral)
-    if hits > trials * high:
-        return min(1.0, 2 * float(special.bdtrc(hits - 1, trials, high))) if hits else 1.0
-    return min(1.0, 2 * float(special.bdtr(hits, trials, low))) if hits < trials * low else 1.0

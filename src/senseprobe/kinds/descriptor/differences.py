@@ -22,7 +22,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from senseprobe.evaluate.estimands.base import Scope, joined
+from senseprobe.evaluate.estimands.base import joined
+from senseprobe.evaluate.estimands.figure_scope import Scope
 from senseprobe.kinds.descriptor.tables import FEWEST_LEVELS, AxisEstimand, AxisScores
 from senseprobe.messages import counted, listed
 from senseprobe.records import Design, Figure

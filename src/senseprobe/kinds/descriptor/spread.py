@@ -25,7 +25,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, Scope, joined
+from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, joined
+from senseprobe.evaluate.estimands.figure_scope import Scope
 from senseprobe.kinds.descriptor.tables import AxisEstimand, AxisScores
 from senseprobe.messages import counted
 from senseprobe.records import Design, Figure

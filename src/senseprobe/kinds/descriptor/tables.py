@@ -9,7 +9,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands.base import Estimand, Scope
+from senseprobe.evaluate.estimands.base import Estimand
+from senseprobe.evaluate.estimands.figure_scope import Scope
 from senseprobe.evaluate.estimands.kernel import Tally, codes_of, labels, select
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import BoolArray, FloatArray

@@ -30,8 +30,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands.base import Estimand, Scope, difference_fields
+from senseprobe.evaluate.estimands.base import Estimand, difference_fields
 from senseprobe.evaluate.estimands.display import FOUND, NOBODY, USE
+from senseprobe.evaluate.estimands.figure_scope import LabelGroups, Scope
 from senseprobe.evaluate.estimands.kernel import KernelRows, Tally, labels, select
 from senseprobe.evaluate.estimands.multiple_testing import Family, corrected
 from senseprobe.kinds.question.choices import REFERENCES, answer_codes, share_answers
@@ -163,6 +164,7 @@ class AmbiguousLeaning(Leaning):
     neutral = 0.0
     condition = AMBIGUOUS
     family = TARGETS
+    label_groups = (LabelGroups("target_groups"),)
     caption = "s-amb, by the group that the stereotype is about"
     where = "where the text does not say"
 
@@ -172,7 +174,7 @@ class AmbiguousLeaning(Leaning):
 
     def groups(self, rows: pd.DataFrame, scope: Scope) -> list[Figure]:
         """Return the figures of target groups, where there are several, their p corrected."""
-        return corrected([*self.figures_by_label(rows, scope, "target_groups")], TARGETS)
+        return corrected([*super().groups(rows, scope)], TARGETS)
 
     def interval(self, rows: KernelRows, rule: Projection, scope: Scope) -> dict[str, Any]:
         """Return value and interval; where all rows are alike and K inside its range, by what few levels can hide.
@@ -340,16 +342,13 @@ class UnknownShare(QuestionEstimand):
 
     zero_note = "33 is guessing"
     caption = "share of answers that it cannot be known, by condition"
+    label_groups = (LabelGroups("condition"),)
     ends = ("never unknown", "always unknown")
     higher = "answers that it cannot be known"
 
     def weigh(self, table: pd.DataFrame, shares: FloatArray, tally: Tally) -> KernelRows:
         """Return the share of "unknown", all rows of the same weight; cells are the conditions."""
         return KernelRows.mean(table, shares[:, 2], tally, ("condition",))
-
-    def groups(self, rows: pd.DataFrame, scope: Scope) -> Iterator[Figure]:
-        """Yield the figures of both conditions, where there are both."""
-        yield from self.figures_by_label(rows, scope, "condition")
 
 
 class OptionShare(Estimand):

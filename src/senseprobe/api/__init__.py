@@ -19,12 +19,22 @@ from senseprobe.api.releases import (
 )
 from senseprobe.api.scoring import estimate, plant, replay, score
 from senseprobe.api.scoring_jobs import draft
+from senseprobe.api.windows import (
+    ScorePlan,
+    ShardSummary,
+    join_scores,
+    plan_scores,
+    planned_release,
+    score_shard,
+)
 from senseprobe.api.word_senses import show_senses
 from senseprobe.api.workers import take_workers, workers
 from senseprobe.progress import Step, progress_bar
 
 __all__ = [
     "ImportedProject",
+    "ScorePlan",
+    "ShardSummary",
     "Step",
     "build",
     "build_shard",
@@ -36,10 +46,13 @@ __all__ = [
     "import_project",
     "import_release",
     "join",
+    "join_scores",
     "load",
     "makes_project",
     "model",
     "open_catalogue",
+    "plan_scores",
+    "planned_release",
     "plant",
     "progress_bar",
     "publish",
@@ -48,6 +61,7 @@ __all__ = [
     "replay",
     "restore",
     "score",
+    "score_shard",
     "show_senses",
     "source_of",
     "take_workers",

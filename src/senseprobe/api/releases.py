@@ -377,10 +377,11 @@ def verify_shard(
 
 
 @with_progress("verifying {spec}")
-def verified(spec: ReleaseSpec, progress: Progress | None = None) -> tuple[Release, str | None]:
+def verified(spec: ReleaseSpec, progress: Progress | None = None, *, rows: bool = True) -> tuple[Release, str | None]:
     """Open what `spec` names, with rows and files by their hashes: the release, and its config if it names one.
 
-    What its card says is compared by `verify` alone. Raises DamagedRelease where it is not as it was frozen.
+    With `rows` false, rows are neither read nor looked for. What its card says is compared by `verify` alone. Raises
+    DamagedRelease where it is not as it was frozen.
     """
     from senseprobe.release.release import open_release
     from senseprobe.release.verify import open_verified
@@ -388,7 +389,7 @@ def verified(spec: ReleaseSpec, progress: Progress | None = None) -> tuple[Relea
     folder, config = locate_release(spec)
     # What was found on the Hub was verified when it was found, so that it is not read twice.
     fetched = isinstance(spec, str) and spec.startswith("hf://")
-    release = open_release(folder) if fetched else open_verified(folder, progress)
+    release = open_release(folder) if fetched else open_verified(folder, progress, rows=rows)
     if config is not None and config not in release.configs:
         raise ReleaseError(f"{spec} has no config {config!r}: {offered(config, release.configs)}")
     return release, config

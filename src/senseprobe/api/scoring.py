@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int], None]
 RELEASE_OR_TABLE = Argument(
     metavar="RELEASE[:CONFIG]|FILE",
+    default=None,
     help=f"{RELEASE_HELP} Or your own table: .csv, .tsv, .jsonl or .parquet with the columns stereo and anti, or "
     "premise and hypothesis.",
     completes="release",
@@ -84,6 +85,7 @@ def score(
         str | Path | ModelSource | Loaded,
         Argument(
             metavar="MODEL",
+            default=None,
             help="A folder, a fetched model, a name on the Hugging Face Hub, vectors:FILE, senses:FILE, or "
             "openai:URL#MODEL for a model server.",
         ),

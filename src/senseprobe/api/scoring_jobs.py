@@ -89,8 +89,10 @@ def make_job(
     estimands: Sequence[str] = (),
     config: str | None = None,
     libraries: Sequence[str] = LIBRARIES,
+    *,
+    check_rows: bool = True,
 ) -> ScoringJob:
-    """Return what is to be scored, verified, before a model is loaded.
+    """Return what is to be scored, verified, before a model is loaded; with `check_rows` false its rows are not read.
 
     `config` is one of the release, unless the name of the release says which; `libraries` are those that score. Raises
     SenseprobeError also where they are not installed.
@@ -101,7 +103,7 @@ def make_job(
         raise SenseprobeError(f"seed {seed}: expected 0 or more")
     if limit is not None and limit < 1:
         raise SenseprobeError(f"limit {limit}: expected 1 or more")
-    frozen, named = (release, None) if isinstance(release, Draft) else verified(release)
+    frozen, named = (release, None) if isinstance(release, Draft) else verified(release, rows=check_rows)
     if None not in (config, named) and config != named:
         raise SenseprobeError(f"{release} names the config {named}, and not {config}")
     config = config or named

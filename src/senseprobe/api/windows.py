@@ -97,13 +97,15 @@ def plan_scores(
     served model, one in memory, and scorers of vectors or of chat, which are scored as a whole; ResultError where
     `parts` has another plan or cannot be written, and as `score` does before a model is loaded.
     """
+    from senseprobe.evaluate.windows.plan_form import has_plan
     from senseprobe.evaluate.windows.planning import Request, write_plan
 
     source = source_of(model)
     if not isinstance(release, str | Path):
         raise SenseprobeError("a table in memory cannot be read by other processes: save it, and name its file")
     resolved = resolve_release(release, say, columns=map, level_named=False)
-    job = make_job(resolved, seed, limit, estimands, config, source.libraries)
+    is_planned = has_plan(Path(parts))  # by another shard: the rows are not read again
+    job = make_job(resolved, seed, limit, estimands, config, source.libraries, check_rows=not is_planned)
     spec = str(resolved) if isinstance(resolved, str | Path) else str(job.release.folder.resolve())
     names = (scorers,) if isinstance(scorers, str) else tuple(scorers)
     request = Request(job, spec, source, names, _named_control(source, seed) if control else None, say)
@@ -204,6 +206,13 @@ def join_scores(
     options = JoinOptions(folder, stored=False, warn=say, progress=progress, parts=joined)
     control = control_job(source, plan.seed) if plan.control else None
     return scoring.score(job, source, plan.scorers, options, control)
+
+
+def planned_release(parts: str | Path) -> str:
+    """Return what the release of a scoring in parts was called when it was planned."""
+    from senseprobe.evaluate.windows.plan_form import read_plan
+
+    return read_plan(Path(parts)).plan.release.spec
 
 
 def _planned_job(opened: OpenPlan, release: ReleaseSpec | None, source: ModelSource) -> ScoringJob:

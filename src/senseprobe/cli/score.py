@@ -4,13 +4,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from senseprobe import api
+from senseprobe.api.author import names_beginning
 from senseprobe.api.results import describe_scored, result_paths, summarize_results
 from senseprobe.api.scoring import with_exact, with_orders
 from senseprobe.cli.console import print_document, print_line, print_note, print_sections
 from senseprobe.cli.release import parse_map
+from senseprobe.cli.score_parts import PartOptions, score_in_parts
 from senseprobe.errors import FindingsError, SenseprobeError
 from senseprobe.messages import counted
 from senseprobe.options import HEADER, SKIP_BAD, Argument, Option
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.models.vector_files import FileSummary
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
+
+    Scored: TypeAlias = Estimate | list[Result] | api.ScorePlan | api.ShardSummary
 
 
 def show_fetched(fetched: "Fetched") -> None:
@@ -64,8 +68,8 @@ def describe_vectors(
 
 
 def score(
-    model: str,
-    release: str,
+    model: str | None,
+    release: str | None,
     scorers: Sequence[str],
     level: Sequence[str],
     estimands: Sequence[str],
@@ -84,13 +88,42 @@ def score(
         ),
     ] = "all",
     exact: Annotated[bool | None, Option("--exact", hidden=True)] = None,
+    plan: Annotated[
+        Path | None,
+        Option("--plan", metavar="FOLDER", help="Write the plan of a scoring in parts to this folder, and stop."),
+    ] = None,
+    shards: int | None = None,
+    shard: int | None = None,
+    join: Annotated[
+        Path | None,
+        Option(
+            "--join",
+            metavar="FOLDER",
+            help="Make the results of the parts in this folder, the --out of each; MODEL and RELEASE are those of its "
+            "plan.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, Option("--dry-run", help="Count the requests, tokens and cost of a model server, and score nothing.")
     ] = False,
     **options: Any,  # noqa: ANN401 - of loading, reading or serving
-) -> "Estimate | list[Result]":
-    """Score a model, or estimate the cost of a server."""
+) -> "Scored":
+    """Score a model, or some of it, or estimate the cost of a server."""
     workers = api.take_workers(options)
+    parts = PartOptions(plan, join, shards, shard)
+    whole = {"--dry-run": dry_run, "--level": bool(level), "--workers": not workers.is_one}
+    if parts.any and any(whole.values()):
+        option = next(option for option, given in whole.items() if given)
+        raise SenseprobeError(f"{option} is for scoring as a whole: leave it out")
+    if not parts.any or (plan is not None and None in (model, release)):
+        _check_arguments(model, release)
+    if parts.any:
+        asked = {"scorers": with_orders(scorers, orders), "estimands": estimands, "map": parse_map(map), "seed": seed}
+        asked |= {"limit": limit, "control": control}
+        source_or_none = None if model is None else api.source_of(model, **options)
+        return score_in_parts(parts, source_or_none, release, out, asked, _explain_shard)
+    assert model is not None  # noqa: S101 - checked
+    assert release is not None  # noqa: S101
     source = api.source_of(model, **options)
     rows: dict[str, Any] = {"seed": seed, "limit": limit, "store": store, "control": control, "say": print_note}
     rows["map"] = parse_map(map)
@@ -105,9 +138,21 @@ def score(
         return api.score(source, release, scorers, **rows, workers=workers)
 
 
-def show_scored(scored: "Estimate | list[Result]", out: Path, release: str) -> None:
-    """Print the figures, or the estimated cost."""
-    if isinstance(scored, list):
+def _check_arguments(model: str | None, release: str | None) -> None:
+    """Raise SenseprobeError where the model or the release is missing."""
+    if model is None:
+        raise SenseprobeError("MODEL is missing: name a folder, a fetched model, or one on the Hugging Face Hub")
+    if release is None:
+        there = ", ".join(names_beginning("", releases=True)) or "none"
+        raise SenseprobeError(f"RELEASE[:CONFIG]|FILE is missing: there is {there}")
+
+
+def show_scored(scored: "Scored", out: Path, release: str | None, join: Path | None = None) -> None:
+    """Print the figures, the estimated cost, or what was planned or answered."""
+    release = release or (api.planned_release(join) if join else None)
+    if isinstance(scored, api.ScorePlan | api.ShardSummary):
+        print_line(str(scored))
+    elif isinstance(scored, list):
         print_document(summarize_results(scored, out, release))
         for path in result_paths(scored, out):
             print_line(f"result in {path}")
@@ -115,15 +160,26 @@ def show_scored(scored: "Estimate | list[Result]", out: Path, release: str) -> N
         print_sections([scored.section()])
 
 
-def describe_results(scored: "Estimate | list[Result]", out: Path, release: str) -> Any:  # noqa: ANN401 - JSON
+def describe_results(scored: "Scored", out: Path, release: str | None, join: Path | None = None) -> Any:  # noqa: ANN401 - JSON
     """Return what `score --json` prints."""
+    release = release or (api.planned_release(join) if join else None)
     return describe_scored(scored, out, release) if isinstance(scored, list) else scored.as_dict()
 
 
-def exit_code_of_score(scored: "Estimate | list[Result]") -> int:
+def exit_code_of_score(scored: "Scored") -> int:
     """Return 1 if a served model changed meanwhile, so that its figures are withheld."""
     results = scored if isinstance(scored, list) else []
     return int(any(task.changed for result in results for task in result.tasks.values()))
+
+
+@contextmanager
+def _explain_shard(step: api.Step) -> Iterator[None]:
+    """Turn Ctrl-C into a message: how much is done, and how to continue."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        done = f"interrupted with {step.done:,} of {counted(step.total or 0, 'unit')} answered"
+        raise SenseprobeError(f"{done}; finished windows are kept, and the same command continues there") from None
 
 
 @contextmanager

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from senseprobe.api.results import slice_result as slice  # noqa: A004 - the name of the command
     from senseprobe.api.scoring import plant, replay, score
     from senseprobe.api.scoring_jobs import draft
-    from senseprobe.api.windows import join_scores, plan_scores, score_shard
     from senseprobe.errors import (
         AnnotationError,
         DamagedRelease,
@@ -83,14 +82,12 @@ __all__ = [
     "import_release",
     "init",
     "join",
-    "join_scores",
     "lint",
     "load",
     "load_result",
     "metrics",
     "model",
     "new",
-    "plan_scores",
     "plant",
     "preview",
     "publish",
@@ -99,7 +96,6 @@ __all__ = [
     "report",
     "restore",
     "score",
-    "score_shard",
     "server",
     "slice",
     "vectors",
@@ -119,7 +115,6 @@ _HOMES = {
     "api.results": ("Comparison", "compare", "gate", "load_result", "report"),
     "api.scoring": ("plant", "replay", "score"),
     "api.scoring_jobs": ("draft",),
-    "api.windows": ("join_scores", "plan_scores", "score_shard"),
     "evaluate.exports.api": ("export",),
     "evaluate.served.api": ("server",),
     "evaluate.result": ("Result",),

@@ -41,7 +41,13 @@ def workers(
     ] = "processes",
     devices: Annotated[
         Sequence[str],
-        Option(type=str, parse=_names, metavar="NAME,…", help="Give each worker one of these devices in turn."),
+        Option(
+            type=str,
+            default=None,
+            parse=_names,
+            metavar="NAME,…",
+            help="Give each worker one of these devices in turn.",
+        ),
     ] = (),
     address: Annotated[
         str, Option(metavar="ADDRESS", help="With --engine ray: join this cluster; auto finds one of this machine.")

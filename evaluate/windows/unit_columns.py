@@ -57,7 +57,7 @@ class UnitRows:
             for batch in self._batches(name):
                 first = before + self.rows[name]
                 for role, counterpart in self.roles[name].items():
-                    columns = _columns_of(batch, role, counterpart, self.scorer.reads)
+                    columns = columns_of(batch, role, counterpart, self.scorer.reads)
                     rows = np.arange(first, first + len(columns))
                     places = rows * len(self.all_roles) + self.all_roles.index(role)
                     yield columns.append_column(PLACED.field("place"), pa.array(places, pa.int64()))
@@ -79,7 +79,7 @@ class UnitRows:
             raise SenseprobeError(f"{self.job.release.manifest.name}: {error}") from None
 
 
-def _columns_of(batch: pd.DataFrame | pa.RecordBatch, role: str, counterpart: str, reads: Sequence[str]) -> pa.Table:
+def columns_of(batch: pd.DataFrame | pa.RecordBatch, role: str, counterpart: str, reads: Sequence[str]) -> pa.Table:
     """Return the unit of each row for the sentence in column `role`: what `units.units_of` returns, as columns."""
     if isinstance(batch, pd.DataFrame):
         units = units_of(batch, role, counterpart, reads)

@@ -7,10 +7,14 @@ the last run counts, so that nobody pays for the memory and the caches that anot
 are ratios, which are taken within each round: the machine's speed may drift.
 
     pip install -c constraints.txt -e '.[bench]'
-    python benchmarks/expand.py [--rounds 5] [--jinja-pairs 100000] [--memory]
+    python benchmarks/expand.py [--rounds 5] [--jinja-pairs 100000] [--memory] [--shards MILLIONS]
 
 Jinja renders the first pairs only (it would take minutes), and its rate is that of those. With --memory, `build` of 1
 and of 20 million pairs is run in a process of its own each, and the most memory that it held is printed.
+
+With --shards 20, 20 million pairs are built by one process and by two, whose shards are joined, and the release is
+verified. Beside seconds stand CPU seconds, of which the ratio is that of a machine with nothing beside it: where others
+use its processors, two processes wait for each other.
 """
 
 import argparse
@@ -25,6 +29,7 @@ from functools import partial
 from itertools import islice, product
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 import duckdb
 import jinja2
@@ -235,28 +240,123 @@ The {{ filler }} person {{ verb }} {{ object }}.
 """
 
 
+def lay_out(root: Path, millions: int) -> None:
+    """A project whose dataset `big` has two configs of so many million pairs each."""
+    (root / "wordlists").mkdir()
+    shutil.copytree(Path(__file__).parent.parent / "templates" / "nli-nationality", root / "templates" / "big")
+    (root / "senseprobe.toml").touch()
+    resources = []
+    for name, count in zip("abcd", (20, 50, 20 * millions, 50), strict=True):
+        (root / "wordlists" / f"{name}.csv").write_text("word\n" + "".join(f"{name}word{n}\n" for n in range(count)))
+        schema = "{fields: [{name: word, type: string}]}"
+        resources.append(f"  - {{name: {name}, path: {name}.csv, sources: [], licenses: [], schema: {schema}}}\n")
+    (root / "wordlists" / "datapackage.yaml").write_text("name: big\nresources:\n" + "".join(resources))
+    for template in (root / "templates" / "big").glob("*.j2"):
+        template.write_text(PROJECT.replace("PAIRS", str(millions * 1_000_000)))
+
+
 def peak(millions: int) -> float:
     """The most memory, in MB, that `senseprobe build` of so many million pairs holds."""
-    sizes = (20, 50, 20 * millions, 50)
     with tempfile.TemporaryDirectory() as scratch:
-        root = Path(scratch)
-        (root / "wordlists").mkdir()
-        shutil.copytree(Path(__file__).parent.parent / "templates" / "nli-nationality", root / "templates" / "big")
-        (root / "senseprobe.toml").touch()
-        resources = []
-        for name, count in zip("abcd", sizes, strict=True):
-            (root / "wordlists" / f"{name}.csv").write_text(
-                "word\n" + "".join(f"{name}word{n}\n" for n in range(count))
-            )
-            schema = "{fields: [{name: word, type: string}]}"
-            resources.append(f"  - {{name: {name}, path: {name}.csv, sources: [], licenses: [], schema: {schema}}}\n")
-        (root / "wordlists" / "datapackage.yaml").write_text("name: big\nresources:\n" + "".join(resources))
-        for template in (root / "templates" / "big").glob("*.j2"):
-            template.write_text(PROJECT.replace("PAIRS", str(millions * 1_000_000)))
+        lay_out(Path(scratch), millions)
         command = [sys.executable, "-c", CHILD, "build", "big", "1.0.0"]
-        told = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stderr
+        told = subprocess.run(command, cwd=scratch, check=True, capture_output=True, text=True).stderr
     return int(told.split()[-1]) / (1024 if sys.platform == "linux" else 2**20)
 
+
+class Spent(NamedTuple):
+    """Seconds, and CPU seconds, of the slowest of some processes; they add up for steps one after another."""
+
+    wall: float
+    cpu: float
+
+    def then(self, other: "Spent") -> "Spent":
+        """This step and another one."""
+        return Spent(self.wall + other.wall, self.cpu + other.cpu)
+
+    def over(self, other: "Spent") -> "Spent":
+        """How much faster the other is."""
+        return Spent(self.wall / other.wall, self.cpu / other.cpu)
+
+
+def run(root: Path, *commands: str, processors: int | None = None) -> Spent:
+    """What commands take side by side, the import of senseprobe apart; each on one of some processors."""
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", TIMED, str(number % processors if processors else -1), *command.split()],
+            cwd=root,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        for number, command in enumerate(commands)
+    ]
+    told = [child.communicate()[0] for child in children]
+    if any(child.returncode for child in children):
+        raise RuntimeError(f"failed: {commands}")
+    spent = [[float(number) for number in text.split()[-2:]] for text in told]
+    return Spent(*(max(column) for column in zip(*spent, strict=True)))
+
+
+def compare_shards(millions: int, rounds: int) -> int:
+    """Build so many million pairs by one process and by two that are joined, and verify them; returns the exit code."""
+    ratios: dict[str, list[Spent]] = {}
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as scratch:
+            root = Path(scratch)
+            lay_out(root, millions // 2)
+            shards = [f"build big 1.0.0 --out parts --shards 2 --shard {shard}" for shard in range(2)]
+            parts = [f"verify joined/big/1.0.0 --shards 2 --shard {shard}" for shard in range(2)]
+            seconds = {
+                "one process": run(root, "build big 1.0.0 --out one"),
+                "one processor": run(root, "build big 1.0.0 --out single", processors=1),
+                "two processors, a shard each": run(root, *shards, processors=2),
+                "join": run(root, "build big 1.0.0 --join parts --out joined"),
+                "verify": run(root, "verify joined/big/1.0.0"),
+                "verify, one processor": run(root, "verify joined/big/1.0.0", processors=1),
+                "verify, two processors, a part each": run(root, *parts, processors=2),
+            }
+            manifests = [(root / out / "big/1.0.0/release.json").read_bytes() for out in ("one", "single", "joined")]
+            files = len([*(root / "joined").rglob("*.parquet")])
+        both = seconds["two processors, a shard each"].then(seconds["join"])
+        told = {
+            "built and joined by two processors, against one": seconds["one processor"].over(both),
+            "verified by two processors, against one": seconds["verify, one processor"].over(
+                seconds["verify, two processors, a part each"]
+            ),
+        }
+        for name, ratio in told.items():
+            ratios.setdefault(name, []).append(ratio)
+        print("; ".join(f"{name} {spent.wall:.2f} s (CPU {spent.cpu:.2f})" for name, spent in seconds.items()))
+        print(f"release.json: {len(manifests[0]):,} bytes for {files} files")
+        if len({*manifests}) > 1:
+            print("THE RELEASES DIFFER")
+            return 1
+    for name, each in ratios.items():
+        walls, cpus = ([getattr(ratio, what) for ratio in each] for what in ("wall", "cpu"))
+        print(
+            f"{name}: {median(walls):.2f} x ({' '.join(f'{wall:.2f}' for wall in walls)}), of CPU {median(cpus):.2f} x"
+        )
+    return 0
+
+
+TIMED = """
+import os, sys, time
+processor = int(sys.argv.pop(1))
+if processor >= 0:
+    os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[processor]})
+from senseprobe.cli.application import main
+from senseprobe.recipes import plan_of
+from senseprobe.release import parquet
+if processor >= 0:
+    parquet.THREADS = 1
+start, used = time.perf_counter(), time.process_time()
+try:
+    main()
+finally:
+    print()
+    print(time.perf_counter() - start, time.process_time() - used)
+"""
 
 CHILD = """
 import resource, sys
@@ -274,11 +374,14 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--jinja-pairs", type=int, default=100_000)
     parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--shards", type=int, metavar="MILLIONS")
     options = parser.parse_args()
     if options.memory:
         for millions in (1, 20):
             print(f"build of {millions} million pairs in each of two configs: {peak(millions):.0f} MB at most")
         return 0
+    if options.shards:
+        return compare_shards(options.shards, options.rounds)
     return compare(options.rounds, options.jinja_pairs)
 
 

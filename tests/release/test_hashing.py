@@ -314,6 +314,18 @@ def test_the_numbers_of_texts_are_as_wide_as_they_must_be(texts: int) -> None:
     assert _leaf(table.to_batches(max_chunksize=1000), table.schema) == expected
 
 
+def test_dictionaries_are_no_part_of_a_hash() -> None:
+    """One that has a text twice, null, and texts that no row has: the rows are what counts, in a leaf and without."""
+    rows: list[Row] = [{"id": text, "word": text} for text in ["b", None, "a", "b", None, "c"]]
+    dictionary = pa.array(["a", "b", "x", None, "b", "c"])
+    column = pa.DictionaryArray.from_arrays(pa.array([1, 3, 0, 4, None, 5]), dictionary)
+    coded = pa.table({"id": column, "word": column})
+    columns: dict[str, Kind] = {"id": "string", "word": "string"}
+    for batches in (coded.to_batches(), coded.to_batches(max_chunksize=2)):
+        assert _leaf(batches, coded.schema) == _naive_leaf(columns, rows)
+        assert _fast(pa.Table.from_batches(batches)) == _naive(columns, rows)
+
+
 def test_a_config_of_one_leaf_has_the_hash_of_its_rows() -> None:
     """So that no release of one file a config has another hash than before there were trees; without rows, too."""
     table = _table(EXAMPLE_COLUMNS, EXAMPLE)

@@ -16,7 +16,7 @@ from tests.commands import typing
 from senseprobe import api
 from senseprobe.release import parquet
 from senseprobe.release.changelog import Bump
-from senseprobe.release.manifest import read_manifest
+from senseprobe.release.manifest import Manifest, read_manifest
 from senseprobe.release.release import Release
 
 FORM_5 = Path(__file__).parents[1] / "fixtures" / "releases" / "form-5"
@@ -217,6 +217,16 @@ def test_the_layout_of_files_is_no_part_of_the_hash(
             content.update(batch)
     assert content.hexdigest() == manifest.config("island")["content"]
     assert pa.Table.from_batches(Release(built, manifest).batches("island")).num_rows == 8
+
+
+def test_a_manifest_of_a_thousand_files_is_small(built: Path) -> None:
+    """Below 1 MB, with the entries of the longest numbers: size, hash, rows and hash of each file."""
+    facts = json.loads((built / "release.json").read_text())
+    names = [f"island/test-{number:05d}-of-01000.parquet" for number in range(1000)]
+    leaves = [[2**18, hashlib.sha256(name.encode()).hexdigest()] for name in names]
+    facts["files"] |= {name: {"bytes": 10**8, "sha256": "0" * 64} for name in names}
+    facts["configs"]["island"] |= {"rows": 1000 * 2**18, "leaves": leaves}
+    assert len(Manifest.of(facts).dump()) < 1_000_000
 
 
 def _forge_rows(counts: list[int]) -> Callable[[Facts], None]:

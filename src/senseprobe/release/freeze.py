@@ -17,7 +17,7 @@ from senseprobe.release.documents import DocumentInput, Source, read_recipe
 from senseprobe.release.hashing import Leaf, combine, file_entry, hash_leaves
 from senseprobe.release.kinds import KINDS
 from senseprobe.release.manifest import CARDS, NAME, Manifest, read_manifest
-from senseprobe.release.parquet import BatchCallback, FileCallback, WrittenFile, file_names, read_rows
+from senseprobe.release.parquet import BatchCallback, FileCallback, WrittenFile, read_rows
 from senseprobe.release.release import Release
 from senseprobe.release.schema import example_numbers, example_rows
 from senseprobe.release.verdicts import VERDICTS, has_reported
@@ -228,33 +228,34 @@ def manifest_facts(plan: Plan) -> dict[str, Any]:
 def _write_rows(plan: Plan, config: ConfigPlan, folder: Path, progress: Callable[[int], None]) -> _WrittenRows:
     """Write a config's Parquet files; return what the manifest says of them."""
     leaves, memory, entries = list[Leaf](), 0, dict[str, tuple[int, str]]()
+    examples, first, total = list[dict[str, str]](), 0, config.size - len(config.left_out)
 
     def on_file(file: WrittenFile) -> None:
-        nonlocal memory
+        nonlocal memory, first
         if file.group is not None:
             plan.watch(file.group)
+            examples.extend(example_rows(file.group, first, config.design, total))
+        else:  # a shard made it, who cannot know which rows of all these are
+            examples.extend(_read_examples(config, folder / config.name / file.name, first, file.leaf.rows))
         if file.entry:
             entries[f"{config.name}/{file.name}"] = file.entry
         leaves.append(file.leaf)
         memory += file.memory
+        first += file.leaf.rows
         progress(file.leaf.rows)
 
     (folder / config.name).mkdir()
     marks = metadata(plan.dataset, plan.version, plan.card)
     config.write(folder / config.name, config.schema.with_metadata(marks), on_file)
-    examples = [*_read_examples(config, folder / config.name, leaves)]
     return _WrittenRows(hash_leaves(leaves, config.schema), leaves, memory, examples, entries)
 
 
-def _read_examples(config: ConfigPlan, folder: Path, leaves: Sequence[Leaf]) -> Iterator[dict[str, str]]:
-    """Yield the rows of a config that its card shows, from the few files that hold them."""
-    total, first = sum(leaf.rows for leaf in leaves), 0
-    numbers = example_numbers(total)
-    for name, leaf in zip(file_names(config.size), leaves, strict=True):
-        wanted, at = [number for number in numbers if 0 <= number - first < leaf.rows], first
-        for batch in read_rows(folder / name, config.schema, name, leaf.rows) if wanted else ():
-            yield from example_rows(batch, at, config.design, total)
-            at += batch.num_rows
-            if at > wanted[-1]:
-                break
-        first += leaf.rows
+def _read_examples(config: ConfigPlan, path: Path, first: int, rows: int) -> Iterator[dict[str, str]]:
+    """Yield those of the rows that the card shows that are in a file, whose first row has number `first`."""
+    total, columns = config.size - len(config.left_out), ["id", *KINDS[config.design.kind].readable]
+    wanted = [number for number in example_numbers(total) if 0 <= number - first < rows]
+    for batch in read_rows(path, config.schema, path.name, rows, columns) if wanted else ():
+        yield from example_rows(batch, first, config.design, total)
+        first += batch.num_rows
+        if first > wanted[-1]:
+            break

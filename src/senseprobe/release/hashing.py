@@ -6,6 +6,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -115,14 +116,39 @@ class _Plain:
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self._streams = tuple(hashlib.sha256() for _ in range(3))
+        self._valid = 0  # rows at the start without null: of most columns all, so that their stream is hashed once
+        self._has_nulls = False
 
     def update(self, array: pa.Array) -> None:
+        validity, *streams = self._streams
         for start in range(0, len(array), ROWS_AT_ONCE):
-            for stream, data in zip(self._streams, _streams(array.slice(start, ROWS_AT_ONCE), self.kind), strict=True):
+            part = array.slice(start, ROWS_AT_ONCE)
+            if pa.types.is_dictionary(part.type):
+                part = part.cast(part.type.value_type)  # its dictionary may have null, too
+            for stream, data in zip(streams, _streams(part, self.kind), strict=True):
                 stream.update(data)
+            if part.null_count and not self._has_nulls:
+                self._has_nulls = True
+                for first in range(0, self._valid, ROWS_AT_ONCE):
+                    validity.update(b"\1" * min(ROWS_AT_ONCE, self._valid - first))
+            if self._has_nulls:
+                validity.update(pc.is_valid(part).cast(pa.uint8()).to_numpy(zero_copy_only=False).data)
+            else:
+                self._valid += len(part)
 
     def hexdigests(self) -> Iterator[str]:
-        return (stream.hexdigest() for stream in self._streams)
+        validity, *streams = self._streams
+        yield validity.hexdigest() if self._has_nulls else _hash_valid(self._valid)
+        yield from (stream.hexdigest() for stream in streams)
+
+
+@lru_cache(maxsize=16)
+def _hash_valid(rows: int) -> str:
+    """Return the hash of the validity of rows without null."""
+    digest = hashlib.sha256()
+    for first in range(0, rows, ROWS_AT_ONCE):
+        digest.update(b"\1" * min(ROWS_AT_ONCE, rows - first))
+    return digest.hexdigest()
 
 
 class _Coded:
@@ -276,23 +302,20 @@ def flat(fields: Iterable[pa.Field], arrays: Iterable[pa.Array], prefix: str = "
             yield from flat(field.type, array.flatten(), f"{path}.")
 
 
-def _streams(array: pa.Array, kind: str) -> tuple[Buffer, Buffer, Buffer]:
-    if pa.types.is_dictionary(array.type):
-        array = array.cast(array.type.value_type)
-    validity: Buffer = b"\1" * len(array)
-    if array.null_count:
-        validity = pc.is_valid(array).cast(pa.uint8()).to_numpy(zero_copy_only=False).data
+def _streams(array: pa.Array, kind: str) -> tuple[Buffer, Buffer]:
+    """Return lengths and data of a column without dictionary."""
     if kind == "struct":
-        return validity, b"", b""
+        return b"", b""
     if kind == "string":
         filled = (pc.fill_null(array, "") if array.null_count else array).cast(pa.large_string())
         _, offsets, data = filled.buffers()
         if data is None:
-            return validity, bytes(4 * len(array)), b""
+            return bytes(4 * len(array)), b""
         bounds = np.frombuffer(offsets, dtype=np.int64)[filled.offset : filled.offset + len(filled) + 1]
-        return validity, np.diff(bounds).astype("<i4").data, memoryview(data)[bounds[0] : bounds[-1]]
-    numbers = pc.fill_null(array, 0 if kind == "int32" else False).cast(pa.int32())
-    return validity, b"", numbers.to_numpy(zero_copy_only=False).astype("<i4", copy=False).data
+        return np.diff(bounds).astype("<i4").data, memoryview(data)[bounds[0] : bounds[-1]]
+    filled = pc.fill_null(array, 0 if kind == "int32" else False) if array.null_count else array
+    numbers = filled.cast(pa.int32())
+    return b"", numbers.to_numpy(zero_copy_only=False).astype("<i4", copy=False).data
 
 
 def memory_bytes(batch: pa.RecordBatch) -> int:

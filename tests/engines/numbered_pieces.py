@@ -28,7 +28,8 @@ def make_work(folder: Path, count: int, **behaviour: Any) -> Work:  # noqa: ANN4
 
 def squares(folder: Path) -> dict[int, int]:
     """Return what the files of pieces hold, by number."""
-    return {int(path.name): int(path.read_text()) for path in folder.iterdir() if path.name.isdecimal()}
+    found = folder.iterdir() if folder.is_dir() else ()
+    return {int(path.name): int(path.read_text()) for path in found if path.name.isdecimal()}
 
 
 def begun(folder: Path) -> list[int]:

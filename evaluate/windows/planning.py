@@ -66,8 +66,10 @@ def write_plan(request: Request, folder: Path, progress: Callable[[int], None] |
         with whole_folder(folder / PLAN) as partial:
             plan = _plan_of(request, fitting, _jobs_of(request, fitting, partial, progress))
             (partial / NAME).write_bytes(write_plan_form(plan))
-    except FileExistsError:
-        return _check_same(read_plan(folder), plan)
+    except FileExistsError as error:
+        if not has_plan(folder):
+            raise ResultError(f"cannot write {folder / PLAN}: it exists, without a plan; delete it") from error
+        return _check_same(read_plan(folder), _plan_of(request, fitting, ()))
     except OSError as error:
         reason = error.strerror or str(error).partition("\n")[0]
         raise ResultError(f"cannot write {folder / PLAN}: {reason}; nothing was changed") from error

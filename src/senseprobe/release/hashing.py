@@ -24,6 +24,9 @@ ROWS_AT_ONCE = 32_768
 LEAF_ROWS = 262_144
 """The most rows of a leaf of the content hash: those of a full file before verdicts."""
 
+FIRST_ROWS = 4_096
+"""Rows among which most columns have all their texts, so that others need not be looked at."""
+
 MAX_TEXT = 256
 """Characters of a text that is kept while a leaf is hashed."""
 
@@ -167,7 +170,9 @@ class _Coded:
         if not len(array):
             return
         coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
-        codes = coded.indices.unique().drop_null()  # in the order in which they first occur
+        codes = coded.indices[:FIRST_ROWS].unique().drop_null()  # in the order in which they first occur
+        if len(codes) < len(coded.dictionary):
+            codes = coded.indices.unique().drop_null()
         texts = coded.dictionary.take(codes)
         numbers = self._number_first(texts) if self._first is None else self._number_more(texts)
         by_code = np.zeros(len(coded.dictionary), dtype=_width(self._count))

@@ -8,10 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from senseprobe.atomic_files import read_plain
 from senseprobe.errors import ModelError, ResultError
 from senseprobe.evaluate.cache import Store, digest_unit
 from senseprobe.evaluate.models.alteration import DIGEST
@@ -21,6 +19,7 @@ from senseprobe.evaluate.scorers.base import Scorer
 from senseprobe.evaluate.scoring import RunOptions
 from senseprobe.evaluate.units import Unit
 from senseprobe.evaluate.windows.parts import MAX_BYTES, Maker, Part, check_part, describe_mixture, read_part
+from senseprobe.evaluate.windows.places import Place, names_in, read_place
 from senseprobe.evaluate.windows.plan_form import OpenPlan, part_file, read_plan
 from senseprobe.evaluate.windows.worker import check_plan
 from senseprobe.messages import counted, listed
@@ -55,7 +54,7 @@ class JoinedParts:
         return {name: made[name] for name in _RESULT_LIBRARIES if name in made}
 
 
-def join_parts(folder: Path) -> JoinedParts:
+def join_parts(folder: Place) -> JoinedParts:
     """Return the parts of a folder, all of which are there. Raises ResultError where they cannot be joined.
 
     That is where some are missing, doubled, damaged or of another plan, and where they were not made alike: with other
@@ -79,7 +78,7 @@ def join_parts(folder: Path) -> JoinedParts:
 
 def _check_names(plan: OpenPlan) -> None:
     """Raise ResultError where parts are missing, or where there are more than windows."""
-    there = {path.name for path in plan.folder.iterdir()}
+    there = names_in(plan.folder)
     expected = [part_file(number) for number in range(len(plan.windows))]
     if missing := [number for number, name in enumerate(expected) if name not in there]:
         named = listed((f"window {number}" for number in missing[:_NAMED]), len(missing))
@@ -115,9 +114,9 @@ def _read(plan: OpenPlan, number: int) -> Part:
     return part
 
 
-def _bytes_of(path: Path) -> bytes:
+def _bytes_of(path: Place) -> bytes:
     try:
-        return read_plain(path, MAX_BYTES)
+        return read_place(path, MAX_BYTES)
     except OSError as error:
         raise ResultError(f"{path} cannot be read: {error.strerror or error}") from None
 

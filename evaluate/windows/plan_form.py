@@ -5,13 +5,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, StringConstraints, ValidationError
 
-from senseprobe.atomic_files import read_plain
 from senseprobe.errors import ResultError
+from senseprobe.evaluate.windows.places import Place, is_there, read_place
 from senseprobe.release.manifest import Sha256, first_error
 from senseprobe.tables import UnreadableError, read_json
 
@@ -148,7 +147,7 @@ def write_plan_form(plan: Plan) -> bytes:
 class OpenPlan:
     """A plan, the folder of its parts, and the hash of its file, which parts name."""
 
-    folder: Path
+    folder: Place
     plan: Plan
     digest: str
 
@@ -186,16 +185,16 @@ def part_file(number: int) -> str:
     return f"part-{number:05d}.parquet"
 
 
-def has_plan(folder: Path) -> bool:
+def has_plan(folder: Place) -> bool:
     """Return whether a folder of parts has a plan."""
-    return (folder / PLAN / NAME).exists()
+    return is_there(folder / PLAN / NAME)
 
 
-def read_plan(folder: Path) -> OpenPlan:
+def read_plan(folder: Place) -> OpenPlan:
     """Return the plan of a folder of parts. ResultError where there is none, or it cannot be read."""
     path = folder / PLAN / NAME
     try:
-        data = read_plain(path, MAX_BYTES)
+        data = read_place(path, MAX_BYTES)
         read_json(data, values=MAX_VALUES)  # bounds what is made of it
         plan = Plan.model_validate_json(data)
     except FileNotFoundError:
@@ -203,11 +202,11 @@ def read_plan(folder: Path) -> OpenPlan:
     except OSError as error:
         raise ResultError(f"{path} cannot be read: {error.strerror or error}") from None
     except UnreadableError as error:
-        raise ResultError(f"{path} {error}: delete {path.parent} and plan again") from None
+        raise ResultError(f"{path} {error}: delete {folder / PLAN} and plan again") from None
     except ValidationError as error:
-        raise ResultError(f"{path}: {': '.join(first_error(error))}: delete {path.parent} and plan again") from None
+        raise ResultError(f"{path}: {': '.join(first_error(error))}: delete {folder / PLAN} and plan again") from None
     except RecursionError:
-        raise ResultError(f"{path} is nested too deep: delete {path.parent} and plan again") from None
+        raise ResultError(f"{path} is nested too deep: delete {folder / PLAN} and plan again") from None
     if len(plan.windows) > MAX_WINDOWS:
         raise ResultError(f"{path} has {len(plan.windows):,} windows, more than {MAX_WINDOWS:,}")
     return OpenPlan(folder, plan, hashlib.sha256(data).hexdigest())

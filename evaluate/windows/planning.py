@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from senseprobe.atomic_files import whole_folder
 from senseprobe.errors import ModelError, ResultError, SenseprobeError
 from senseprobe.evaluate.estimands import listed_by, lookup
 from senseprobe.evaluate.models.source import ModelSource
@@ -17,6 +16,7 @@ from senseprobe.evaluate.scorers.base import Scorer
 from senseprobe.evaluate.scoring import scorers_of_run
 from senseprobe.evaluate.scoring_job import ScoringJob
 from senseprobe.evaluate.units import KINDS
+from senseprobe.evaluate.windows.places import Place, new_place
 from senseprobe.evaluate.windows.plan_form import (
     NAME,
     PLAN,
@@ -51,7 +51,7 @@ class Request:
     warn: Callable[[str], None]
 
 
-def write_plan(request: Request, folder: Path, progress: Callable[[int], None] | None = None) -> OpenPlan:
+def write_plan(request: Request, folder: Place, progress: Callable[[int], None] | None = None) -> OpenPlan:
     """Write the plan of a request into a folder of parts, or check that the plan there is the same; return it.
 
     Of several processes that plan at once, one writes it, and the others use it. `progress` hears of rows. Raises
@@ -63,7 +63,7 @@ def write_plan(request: Request, folder: Path, progress: Callable[[int], None] |
     if has_plan(folder):
         return _check_same(read_plan(folder), _plan_of(request, fitting, ()))
     try:
-        with whole_folder(folder / PLAN) as partial:
+        with new_place(folder / PLAN, NAME) as partial:
             plan = _plan_of(request, fitting, _jobs_of(request, fitting, partial, progress))
             (partial / NAME).write_bytes(write_plan_form(plan))
     except FileExistsError as error:

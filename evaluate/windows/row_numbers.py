@@ -21,6 +21,7 @@ from senseprobe.evaluate.scorers.base import NO_REASON, Scorer, select_all
 from senseprobe.evaluate.scoring_job import ScoringJob
 from senseprobe.evaluate.windows.joining import JoinedParts
 from senseprobe.evaluate.windows.parts import Part
+from senseprobe.evaluate.windows.places import local_file
 from senseprobe.evaluate.windows.plan_form import PLAN, Job, PlannedConfig, rows_file
 from senseprobe.evaluate.windows.sorted_units import PLACES
 from senseprobe.release.schema import design_schema
@@ -165,10 +166,10 @@ class RowStream:
         again = f"delete {self._joined.plan.folder} and plan again"
         most = len(self._planned.roles) * self._planned.rows
         try:
-            with path.open("rb") as data:
+            with local_file(path) as copy, copy.open("rb") as data:
                 if hashlib.file_digest(data, "sha256").hexdigest() != window.rows_sha256:
                     raise ResultError(f"{path} is damaged: its bytes do not have the hash that the plan says; {again}")
-            with parquet_files.bounded_parquet(path, footer=2**26) as file:
+            with local_file(path) as copy, parquet_files.bounded_parquet(copy, footer=2**26) as file:
                 if file.schema_arrow.remove_metadata() != PLACES or file.metadata.num_rows != window.rows:
                     raise ResultError(f"{path} does not say where units occur: {again}")
                 for batch in parquet_files.read_batches(file, None, 2**18):

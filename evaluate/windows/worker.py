@@ -6,14 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.metadata import version as installed_version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from senseprobe import parquet_files
-from senseprobe.atomic_files import read_plain, write_whole
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.cache import digest_unit
 from senseprobe.evaluate.models.registry import answers_of
@@ -23,6 +21,7 @@ from senseprobe.evaluate.scorers.base import NO_REASON, WINDOW, Scorer
 from senseprobe.evaluate.units import Unit
 from senseprobe.evaluate.windows import parts
 from senseprobe.evaluate.windows.parts import Maker, Part, describe_mixture, read_part, write_part
+from senseprobe.evaluate.windows.places import Place, is_there, names_in, place_of, read_place, write_place
 from senseprobe.evaluate.windows.plan_form import PLAN, OpenPlan, Window, part_file, read_plan, units_file
 from senseprobe.evaluate.windows.unit_columns import UNIT
 from senseprobe.tables import UnreadableError, read_json
@@ -37,13 +36,13 @@ _LIBRARIES = ("torch", "transformers", "tokenizers", "numpy")
 _OPTIONS = ("name", "revision", "device", "dtype", "batch_tokens", "allow_pickle", "labels")
 
 
-def missing_windows(folder: Path) -> tuple[int, ...]:
+def missing_windows(folder: Place) -> tuple[int, ...]:
     """Return the numbers of the windows of a folder of parts that have no part. Raises ResultError without a plan."""
-    there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    there = names_in(folder)
     return tuple(number for number in range(len(read_plan(folder).windows)) if part_file(number) not in there)
 
 
-def worker_argument(folder: Path, source: ModelSource) -> str:
+def worker_argument(folder: Place, source: ModelSource) -> str:
     """Return the argument of `open_worker` for a folder of parts and the source of its model."""
     return json.dumps({"parts": str(folder), "model": {name: getattr(source, name) for name in _OPTIONS}})
 
@@ -57,12 +56,12 @@ def open_worker(argument: str, device: str | None) -> Iterator[Callable[[int], i
     """
     given = read_json(argument)
     source = ModelSource(**given["model"])
-    with opened_windows(Path(given["parts"]), replace(source, device=device) if device else source) as worker:
+    with opened_windows(place_of(given["parts"]), replace(source, device=device) if device else source) as worker:
         yield worker.answer
 
 
 @contextmanager
-def opened_windows(folder: Path, source: ModelSource) -> "Iterator[WindowWorker]":
+def opened_windows(folder: Place, source: ModelSource) -> "Iterator[WindowWorker]":
     """Provide what answers the windows of a folder of parts, and release its model in the end."""
     worker = WindowWorker(read_plan(folder), source)
     try:
@@ -96,7 +95,7 @@ class WindowWorker:
         is there was made otherwise, and where the part cannot be written.
         """
         path = self._plan.folder / part_file(number)
-        if path.exists():
+        if is_there(path):
             return 0
         job, (_, window) = self._plan.job_of(number), self._plan.windows[number]
         units = read_units(self._plan, number, window)
@@ -114,7 +113,7 @@ class WindowWorker:
         reasons = reasons_of(scorers, model, units, numbers)
         part = Part(self._plan.digest, number, maker, [digest_unit(unit) for unit in units], numbers, reasons)
         try:
-            write_whole(path, write_part(part, job.numbers), follow=False)
+            write_place(path, write_part(part, job.numbers))
         except OSError as error:
             raise ResultError(
                 f"cannot write {path}: {error.strerror or error}; finished windows are kept, and the same command "
@@ -133,9 +132,9 @@ class WindowWorker:
         job = self._plan.windows[number][0]
         for other in self._plan.numbers_of(job):
             path = self._plan.folder / part_file(other)
-            if other == number or not path.exists():
+            if other == number or not is_there(path):
                 continue
-            there = read_part(read_plain(path, parts.MAX_BYTES), str(path))
+            there = read_part(read_place(path, parts.MAX_BYTES), str(path))
             if there.plan == self._plan.digest and (
                 text := describe_mixture((str(path), there.maker), ("a new part", maker))
             ):
@@ -169,7 +168,7 @@ def read_units(plan: OpenPlan, number: int, window: Window) -> list[Unit]:
     path = plan.folder / PLAN / units_file(number)
     again = f"delete {plan.folder} and plan again"
     try:
-        data = read_plain(path, MAX_WINDOW_BYTES)
+        data = read_place(path, MAX_WINDOW_BYTES)
         if hashlib.sha256(data).hexdigest() != window.units_sha256:
             raise ResultError(f"{path} is damaged: its bytes do not have the hash that the plan says; {again}")
         with parquet_files.bounded_parquet(data) as file:

@@ -23,12 +23,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from senseprobe import api
+from senseprobe.api.scoring_jobs import make_job
 from senseprobe.errors import ResultError, SenseprobeError
-from senseprobe.evaluate.scorers import base
+from senseprobe.evaluate.scorers import base, get
 from senseprobe.evaluate.units import Unit
 from senseprobe.evaluate.windows import parts, planning, worker
 from senseprobe.evaluate.windows.joining import join_parts
 from senseprobe.evaluate.windows.parts import Part, is_whole, read_part, write_part
+from senseprobe.evaluate.windows.places import names_in, place_of, read_place, write_place
 from senseprobe.evaluate.windows.plan_form import (
     OpenPlan,
     Plan,
@@ -39,6 +41,7 @@ from senseprobe.evaluate.windows.plan_form import (
     units_file,
     write_plan_form,
 )
+from senseprobe.evaluate.windows.row_numbers import RowStream
 
 RELEASE = "sssb@1.1.0:noun"
 
@@ -371,10 +374,6 @@ def test_a_part_of_a_stranger_is_read_or_refused(data: st.DataObject, made: Path
 @pytest.mark.parametrize("name", [units_file(1), rows_file(1)])
 def test_a_damaged_window_is_named(name: str, folder: Path) -> None:
     """Where its units are read, or where they occur."""
-    from senseprobe.api.scoring_jobs import make_job
-    from senseprobe.evaluate.scorers import get
-    from senseprobe.evaluate.windows.row_numbers import RowStream
-
     path = folder / "plan" / name
     path.write_bytes(path.read_bytes()[:-9] + b"x" + path.read_bytes()[-8:])
     (folder / part_file(1)).unlink()
@@ -396,3 +395,44 @@ def test_a_part_is_a_plain_table(made: Path) -> None:
     )
     assert np.isfinite(table["score"].to_numpy()).all()
     assert (made / part_file(0)).stat().st_size < parts.MAX_BYTES
+
+
+# --- addresses --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    """A folder that fsspec has in memory."""
+    import fsspec  # type: ignore[import-untyped]
+
+    yield "memory://shared/parts"
+    fsspec.filesystem("memory").rm("/shared", recursive=True)
+
+
+def test_parts_at_an_address_make_the_same_result(address: str, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planned, answered, continued and joined there; what is damaged or missing there is named by its address."""
+    monkeypatch.setattr(base, "WINDOW", 64)
+    model = read_plan(made).plan.model.name
+    assert api.plan_scores(model, RELEASE, "aul", parts=address).windows == 6
+    assert api.plan_scores(model, RELEASE, "aul", parts=Path(address)).windows == 6  # which has lost a slash
+    assert api.score_shard(address, 0, 2).missing == 3
+    with pytest.raises(ResultError, match=r"3 have no part in memory://shared/parts: window 1, window 3, window 5"):
+        api.join_scores(address)
+    assert api.score_shard(address, 0, 1).answered == 3
+    (there,), (here,) = api.join_scores(address), api.join_scores(made)
+    assert (there.signature, there.figures) == (here.signature, here.figures)
+    stream = RowStream(join_parts(place_of(address)), make_job(RELEASE, 0, None), get("aul"))
+    assert sum(len(frame) for _, frame in stream) == 186
+    place = place_of(address) / part_file(2)
+    data = read_place(place, parts.MAX_BYTES)
+    write_place(place, data[:-1] + b"x")
+    with pytest.raises(ResultError, match=r"memory://shared/parts/part-00002\.parquet is damaged"):
+        api.join_scores(address)
+    assert {name for name in names_in(place_of(address)) if name.startswith(".")} == set()
+
+
+@pytest.mark.parametrize("address", ["nosuchprotocol://x/y", "memory://nowhere/parts"])
+def test_an_address_that_cannot_be_read_is_one_message(address: str) -> None:
+    """An unknown kind of address, and one without a plan."""
+    with pytest.raises(ResultError, match=address):
+        api.score_shard(address, 0, 1)

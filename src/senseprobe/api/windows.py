@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.models import ModelSource
     from senseprobe.evaluate.result import Result
     from senseprobe.evaluate.scoring_job import ScoringJob
+    from senseprobe.evaluate.windows.places import Place
     from senseprobe.evaluate.windows.plan_form import OpenPlan
 
 MAX_SHARDS = 100_000
@@ -29,7 +30,7 @@ MAX_SHARDS = 100_000
 class ScorePlan:
     """The plan of a scoring in parts, in the folder `parts`: so many `windows`, of so many distinct `units`."""
 
-    parts: Path
+    parts: Place
     windows: int
     units: int
 
@@ -49,7 +50,7 @@ class ScorePlan:
 class ShardSummary:
     """What a shard did: `answered` windows of its `windows`; the others had a part. `missing`: in all shards, then."""
 
-    parts: Path
+    parts: Place
     shard: int
     shards: int
     windows: int
@@ -97,6 +98,7 @@ def plan_scores(
     served model, one in memory, and scorers of vectors or of chat, which are scored as a whole; ResultError where
     `parts` has another plan or cannot be written, and as `score` does before a model is loaded.
     """
+    from senseprobe.evaluate.windows.places import place_of
     from senseprobe.evaluate.windows.plan_form import has_plan
     from senseprobe.evaluate.windows.planning import Request, write_plan
 
@@ -104,12 +106,12 @@ def plan_scores(
     if not isinstance(release, str | Path):
         raise SenseprobeError("a table in memory cannot be read by other processes: save it, and name its file")
     resolved = resolve_release(release, say, columns=map, level_named=False)
-    is_planned = has_plan(Path(parts))  # by another shard: the rows are not read again
+    is_planned = has_plan(place_of(parts))  # by another shard: the rows are not read again
     job = make_job(resolved, seed, limit, estimands, config, source.libraries, check_rows=not is_planned)
     spec = str(resolved) if isinstance(resolved, str | Path) else str(job.release.folder.resolve())
     names = (scorers,) if isinstance(scorers, str) else tuple(scorers)
     request = Request(job, spec, source, names, _named_control(source, seed) if control else None, say)
-    return _summarize(write_plan(request, Path(parts), progress))
+    return _summarize(write_plan(request, place_of(parts), progress))
 
 
 def _named_control(source: ModelSource, seed: int) -> Callable[[], tuple[ScoringJob, str]]:
@@ -140,6 +142,7 @@ def score_shard(
     model is, with the options of the plan; by default the plan says it, on any device. Raises ResultError where a part
     that is there was made otherwise, where a window is damaged, or where a part cannot be written, and ModelError.
     """
+    from senseprobe.evaluate.windows.places import place_of
     from senseprobe.evaluate.windows.plan_form import read_plan
     from senseprobe.evaluate.windows.worker import missing_windows, opened_windows
 
@@ -147,7 +150,7 @@ def score_shard(
         raise SenseprobeError(f"there is no shard {shard} of {shards}: shards are numbered 0 to {shards - 1}")
     if shards > MAX_SHARDS:
         raise SenseprobeError(f"{shards:,} shards are too many: at most {MAX_SHARDS:,}")
-    folder = Path(parts)
+    folder = place_of(parts)
     plan = read_plan(folder)
     mine = range(shard, len(plan.windows), shards)
     missing = [number for number in missing_windows(folder) if number in mine]
@@ -195,8 +198,9 @@ def join_scores(
     """
     from senseprobe.evaluate import scoring
     from senseprobe.evaluate.windows.joining import JoinedSource, JoinOptions, join_parts
+    from senseprobe.evaluate.windows.places import place_of
 
-    joined = join_parts(Path(parts))
+    joined = join_parts(place_of(parts))
     plan = joined.plan.plan
     source = JoinedSource.of(_source_of_plan(joined.plan, model), joined)
     job = _planned_job(joined.plan, release, source)
@@ -210,9 +214,10 @@ def join_scores(
 
 def planned_release(parts: str | Path) -> str:
     """Return what the release of a scoring in parts was called when it was planned."""
+    from senseprobe.evaluate.windows.places import place_of
     from senseprobe.evaluate.windows.plan_form import read_plan
 
-    return read_plan(Path(parts)).plan.release.spec
+    return read_plan(place_of(parts)).plan.release.spec
 
 
 def _planned_job(opened: OpenPlan, release: ReleaseSpec | None, source: ModelSource) -> ScoringJob:

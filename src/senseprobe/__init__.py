@@ -12,20 +12,13 @@ if TYPE_CHECKING:
     from senseprobe.annotation.decisions import Adjudication
     from senseprobe.api import annotation as annotate
     from senseprobe.api.author import count, init, lint, new, preview
+    from senseprobe.api.building import build, restore, verify
     from senseprobe.api.hub import publish, pull
     from senseprobe.api.imports import import_project, import_release
     from senseprobe.api.metrics import metrics
     from senseprobe.api.models import model, vectors
     from senseprobe.api.packages import fetch
-    from senseprobe.api.releases import (
-        build,
-        build_shard,
-        diff,
-        join,
-        load,
-        restore,
-        verify,
-    )
+    from senseprobe.api.releases import build_shard, diff, join, load
     from senseprobe.api.results import Comparison, compare, gate, load_result, report
     from senseprobe.api.results import slice_result as slice  # noqa: A004 - the name of the command
     from senseprobe.api.scoring import plant, replay, score
@@ -109,7 +102,8 @@ _HOMES = {
     "api.models": ("model", "vectors"),
     "api.hub": ("publish", "pull"),
     "api.imports": ("import_project", "import_release"),
-    "api.releases": ("build", "build_shard", "diff", "join", "load", "restore", "verify"),
+    "api.building": ("build", "restore", "verify"),
+    "api.releases": ("build_shard", "diff", "join", "load"),
     "api.metrics": ("metrics",),
     "api.packages": ("fetch",),
     "api.results": ("Comparison", "compare", "gate", "load_result", "report"),

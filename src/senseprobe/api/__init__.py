@@ -1,22 +1,12 @@
 """What researchers call from notebooks; also the place where rooms that may not import each other work together."""
 
 from senseprobe.api.author import open_catalogue
+from senseprobe.api.building import build, restore, verify
 from senseprobe.api.hub import publish, pull, why_unpublishable
 from senseprobe.api.imports import ImportedProject, import_project, import_release, makes_project, read_import
 from senseprobe.api.models import model, source_of, vectors, vectors_of
 from senseprobe.api.packages import fetch
-from senseprobe.api.releases import (
-    build,
-    build_shard,
-    diff,
-    full_name,
-    join,
-    load,
-    restore,
-    verified,
-    verify,
-    verify_shard,
-)
+from senseprobe.api.releases import build_shard, diff, full_name, join, load, verified, verify_shard
 from senseprobe.api.scoring import estimate, plant, replay, score
 from senseprobe.api.scoring_jobs import draft
 from senseprobe.api.windows import (

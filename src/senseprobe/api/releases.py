@@ -19,7 +19,7 @@ from senseprobe import project
 from senseprobe.api.author import open_catalogue
 from senseprobe.errors import DeclarationError, ReleaseError, SenseprobeError
 from senseprobe.messages import offered
-from senseprobe.options import DATASET, FORCE, RELEASE, RELEASE_HELP, RELEASES_FOLDER, VERSION, Argument, Option
+from senseprobe.options import RELEASE_HELP, Argument, Option
 from senseprobe.progress import expect, with_progress
 
 if TYPE_CHECKING:
@@ -82,34 +82,6 @@ def _find_release(spec: str) -> tuple[Path, str | None]:
         if (name := re.split("[@:]", spec)[0]) not in packaged_benchmarks():
             raise
         raise ReleaseError(f"{error}; `senseprobe fetch {name}` downloads the benchmark of that name") from None
-
-
-@with_progress("building {dataset} {version}")
-def build(
-    dataset: Annotated[str, DATASET],
-    version: Annotated[str, VERSION],
-    out: Annotated[str | Path | None, RELEASES_FOLDER] = None,
-    progress: Progress | None = None,
-    *,
-    force: Annotated[bool, FORCE] = False,
-    say: Notify | None = None,
-) -> Release:
-    """Freeze a dataset as a release: rows, card, recipe and manifest.
-
-    The release goes to `out`/DATASET/VERSION. Before rows are made, `say` gets their number, an estimate of their
-    size, and the free space. It also gets a message if nothing has changed since the previous release. Raises
-    DeclarationError if declarations are wrong or incomplete. Raises ReleaseError if the version exists, is too low
-    for the changes, or cannot be written, if an id is retired, or (without `force`) if there are more than 10^9
-    rows or the disk is too small. An error leaves no files behind.
-    """
-    from senseprobe.recipes import plan_of, rows_by_config
-
-    folder, catalogue = open_to_build(dataset, version, out)
-    plan, rows = plan_of(catalogue, version), rows_by_config(catalogue)
-    check_plan(rows, plan, folder, {config.name: config.size for config in plan.configs}, force=force, notify=say)
-    if say and not folder.exists() and not plan.lexicons and any(config.senses for config in plan.configs):
-        say("WordNet is not prepared, so the card has sense keys but no glosses: run `senseprobe wordnet` first")
-    return freeze_plan(plan, folder, progress, say)
 
 
 def check_plan(
@@ -205,33 +177,6 @@ def join(
     return freeze_plan(whole, folder, progress)
 
 
-@with_progress("restoring {release}")
-def restore(
-    release: Annotated[ReleaseSpec, RELEASE],
-    out: Annotated[
-        str | Path | None, Option(help="Folder of releases.", shown_default="where it is, or the project's")
-    ] = None,
-    progress: Progress | None = None,
-    *,
-    force: Annotated[bool, FORCE] = False,
-    say: Notify | None = None,
-) -> Release:
-    """Build again the rows of a release that keeps only manifest and recipe, and check them.
-
-    The rows of a built-in release go to the project's `releases/`, because an installed package is not changed.
-    Before rows are made, `say` gets their number, their bytes (from the manifest), and the free space.
-
-    Raises DamagedRelease if the recipe differs from the frozen one or makes other rows. Raises ReleaseError if the
-    rows cannot be written or (without `force`) if there are more than 10^9 rows or the disk is too small.
-    """
-    from senseprobe.recipes import rows_of
-    from senseprobe.release.restore import restore_rows
-
-    frozen, target = find_target(release, out)
-    makers = partial(rows_of, dataset=str(frozen.manifest.data["dataset"]))
-    return restore_rows(frozen, target, makers, progress, force=force, notify=say)
-
-
 def find_target(release: ReleaseSpec, out: str | Path | None) -> tuple[Release, Path]:
     """Return a release whose rows are to be restored, and the folder that they go to."""
     from senseprobe.release.release import open_release
@@ -305,27 +250,6 @@ def diff(
     if first and second and first != second:
         raise SenseprobeError(f"{first!r} and {second!r} are two configs: compare one config, or all of them")
     return diff_versions(open_release(old), open_release(new), rows_of, first or second)
-
-
-@with_progress("verifying {release}")
-def verify(
-    release: Annotated[ReleaseSpec, RELEASE],
-    rebuild: Annotated[bool, Option(help="Also build the rows again from the recipe, and compare them.")] = False,
-    progress: Progress | None = None,
-    *,
-    content: Annotated[str, Option(help="Compare with this content hash, as cited in a paper.")] = "",
-) -> list[Finding]:
-    """Check that a release is unchanged: every file, its rows and its recipe.
-
-    An empty list means that the release is exactly as frozen. `content` takes at least the first twelve digits of
-    the content hash; a forged release with a forged manifest has another hash. Raises ReleaseError if the release
-    does not exist.
-    """
-    from senseprobe.recipes import verify_with_card
-
-    folder, config = locate_release(release)
-    manifest, findings = verify_with_card(folder, progress)
-    return finish_verification(folder, config, manifest, findings, rebuild=rebuild, content=content)
 
 
 def finish_verification(

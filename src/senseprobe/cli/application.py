@@ -149,7 +149,7 @@ _CORE: dict[str, tuple[Command | Group, ...]] = {
             release.show_built,
             release.describe_built,
             call=release.build,
-            others=(api.build_shard,),
+            others=(api.build_shard, api.workers),
             wordnet=True,
         ),
         Command(
@@ -158,7 +158,7 @@ _CORE: dict[str, tuple[Command | Group, ...]] = {
             release.describe_verified,
             release.exit_code_of_verify,
             call=release.verify,
-            others=(api.verify_shard,),
+            others=(api.verify_shard, api.workers),
         ),
         Command(
             api.diff,

@@ -2,7 +2,7 @@
 
 import csv
 import glob
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +16,7 @@ from senseprobe.messages import counted
 from senseprobe.options import FORCE, Option
 
 if TYPE_CHECKING:
+    from senseprobe.engines.work import WorkerOptions
     from senseprobe.importers.notes import Notes
     from senseprobe.records import Finding
     from senseprobe.release.changelog import ReleaseDiff
@@ -37,8 +38,10 @@ def build(
             help="Join the parts in this folder, which was the --out of a part; may be repeated.",
         ),
     ] = (),
+    **options: Any,  # noqa: ANN401 - of workers
 ) -> "Frozen | Path":
     """Return the release that was built or joined, or the folder of one shard of it."""
+    workers = _take_workers(options, {"--join": bool(join), "--shards": shards is not None})
     if join:
         if shards is not None or shard is not None:
             raise SenseprobeError("--join joins parts, and --shard makes one: leave out one of them")
@@ -47,7 +50,16 @@ def build(
         raise SenseprobeError("--shards N and --shard I go together")
     if shards is not None and shard is not None:
         return api.build_shard(dataset, version, shard, shards, out, force=force, say=print_note)
-    return api.build(dataset, version, out, force=force, say=print_note)
+    return api.build(dataset, version, out, force=force, say=print_note, workers=workers)
+
+
+def _take_workers(options: dict[str, Any], others: Mapping[str, bool]) -> "WorkerOptions":
+    """Return the options of workers among those of a command. SenseprobeError beside what is for one process."""
+    workers = api.take_workers(options)
+    for flag, is_given in others.items():
+        if is_given and not workers.is_one:
+            raise SenseprobeError(f"{flag} is the work of one process: leave out --workers")
+    return workers
 
 
 def _parts(folders: Sequence[Path], dataset: str, version: str) -> list[Path]:
@@ -104,15 +116,17 @@ def verify(
         Option(help="With --restore: write to this folder of releases.", shown_default="where it is, or the project's"),
     ] = None,
     force: Annotated[bool, FORCE] = False,
+    **options: Any,  # noqa: ANN401 - of workers
 ) -> "Frozen | Sequence[Finding]":
     """Return what has changed in a release, or the release whose rows were restored and checked."""
+    workers = _take_workers(options, {"--shards": shards is not None})
     if not restore:
         if out or force:
             raise SenseprobeError(f"{'--out' if out else '--force'} goes with --restore")
         if (shards is None) != (shard is None):
             raise SenseprobeError("--shards N and --shard I go together")
         if shards is None or shard is None:
-            return api.verify(release, rebuild, content=content)
+            return api.verify(release, rebuild, content=content, workers=workers, say=print_note)
         if rebuild or content:
             raise SenseprobeError("--shard checks a part of the rows: leave out --rebuild and --content")
         return api.verify_shard(release, shard, shards)
@@ -120,7 +134,7 @@ def verify(
         raise SenseprobeError("--restore makes all rows: leave out --shard")
     if rebuild or content:
         raise SenseprobeError("--restore checks the rows that it builds: leave out --rebuild and --content")
-    return api.restore(release, out, force=force, say=print_note)
+    return api.restore(release, out, force=force, say=print_note, workers=workers)
 
 
 def show_verified(

@@ -15,9 +15,9 @@ HEAD = """\
 # The Python API
 
 Every command is also a function. This page lists all public names of `senseprobe`. Some functions are elsewhere:
-`senseprobe.api.author` has `words list` and `words add`, `senseprobe.api` has `score --dry-run` (`estimate`) and
-`--plan`, `--shard` and `--join` (`plan_scores`, `score_shard`, `join_scores`), and `senseprobe.api.results` has
-`report --brief` (`brief`). Each name is loaded at its first use, so `import senseprobe` is
+`senseprobe.api.author` has `words list` and `words add`, `senseprobe.api` has `score --dry-run` (`estimate`), `--plan`,
+`--shard` and `--join` (`plan_scores`, `score_shard`, `join_scores`), and `--workers` with its options (`workers`), and
+`senseprobe.api.results` has `report --brief` (`brief`). Each name is loaded at its first use, so `import senseprobe` is
 fast. `python docs/make_api.py` generates this page from signatures and docstrings; the tests run its examples.
 
 ```python

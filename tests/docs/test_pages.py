@@ -171,7 +171,7 @@ def test_few_blocks_are_not_run_and_each_says_why() -> None:
     """And where something like it is run, if a test is named."""
     left = [(page.name, block) for page in PAGES for block in blocks_of(page) if block.how == "not run"]
 
-    pages = {"annotation": 2, "harness": 2, "importing": 4, "label-studio-community": 2, "running": 2, "start": 1}
+    pages = {"annotation": 2, "harness": 2, "importing": 4, "label-studio-community": 2, "running": 3, "start": 1}
     assert Counter(name.removesuffix(".md") for name, _ in left) == pages
     assert all(len(block.reason.split()) >= 5 for _, block in left)
     named = [path for _, block in left for path in re.findall(r"tests/[\w./]+", block.reason)]

@@ -25,6 +25,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers that workers were given; they read and write files of three rows."""
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     numbers: list[int] = []
+
     def do_small(work: Work, *how: Any) -> None:  # noqa: ANN401
         numbers.extend(work.numbers)
         argument = json.dumps({"worker": work.worker, "argument": work.argument})

@@ -1,7 +1,7 @@
 """What the tokenizer of a model makes of rows: unknown words, equal tokens, first tokens."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -81,48 +81,74 @@ class Fitness:
         return {name: number for name, number in asdict(self).items() if number is not None}
 
 
+def reads_tokens(model: "Model") -> bool:
+    """Return whether a model has a tokenizer of texts, as those of plug-ins have not."""
+    if (tokens := getattr(model, "tokens", None)) is None:
+        return False
+    from senseprobe.evaluate.models.base import TextTokens
+
+    return isinstance(tokens, TextTokens)
+
+
 def count_fitness(
     scored: Mapping[str, pd.DataFrame], designs: Mapping[str, Design], scorer: Scorer, model: "Model"
 ) -> dict[str, Fitness]:
     """Count by config what a model's tokenizer makes of tables with scores; nothing where it is a plug-in's model."""
-    if (tokens := getattr(model, "tokens", None)) is None:
+    if not reads_tokens(model):
         return {}
-    from senseprobe.evaluate.models.base import TextTokens
-
-    if not isinstance(tokens, TextTokens):
-        return {}
-    before = tokens.spelt(getattr(model, "start", ())) if scorer.without_start else ""
-    fitness = {name: _fitness(table, designs[name], scorer, tokens, before) for name, table in scored.items()}
-    at_start = ((name, scorer.words_at_start(model, table)) for name, table in scored.items())
-    return {name: replace(fitness[name], at_start=count or None) for name, count in at_start}
+    counts = {name: FitnessCount(designs[name], scorer, model) for name in scored}
+    for name, table in scored.items():
+        counts[name].add(table)
+    return {name: count.fitness() for name, count in counts.items()}
 
 
-def _fitness(table: pd.DataFrame, design: Design, scorer: Scorer, tokens: "TextTokens", before: str) -> Fitness:
-    kind = KINDS[design.kind]
-    roles = [*scorer.texts, *scorer.texts.values(), *(name for name in UNRELATED if f"{name}_score" in table)]
-    starts = range(0, max(1, len(table)), _WINDOW)
-    parts = [_flags(table.iloc[start : start + _WINDOW], list(dict.fromkeys(roles)), tokens) for start in starts]
-    unknown, same, unequal, first = (np.concatenate(flags) for flags in zip(*parts, strict=True))
-    if not kind.pairs or scorer.level:
-        return Fitness(rows=len(table), unknown=int(unknown.sum()))
-    scores = table[["stereo_score", "anti_score"]].to_numpy(dtype=np.float64)
-    scored = np.isfinite(scores).all(axis=1)
-    stereo, anti = np.where(scored[:, None], scores, 0.0).T
-    ties = scored & (psi_between(stereo, anti, scorer.scale) == 0.5)
-    first_token = None
-    if scorer.left_to_right:
-        share = PREFERENCE.kernel_rows(table[first], design, scorer.scale).share
-        preference = None if share is None else round(100 * share - 50, 9) + 0.0
-        first_token = FirstToken(rows=int(first.sum()), before=before, preference=preference)
-    return Fitness(
-        rows=len(table),
-        unknown=int(unknown.sum()),
-        same_tokens=int(same.sum()),
-        unequal_counts=int(unequal.sum()),
-        ties=int(ties.sum()),
-        explained=int((ties & same).sum()),
-        first_token=first_token,
-    )
+class FitnessCount:
+    """What a model's tokenizer makes of the rows of a config, counted part by part; the model has `tokens`."""
+
+    def __init__(self, design: Design, scorer: Scorer, model: Any) -> None:  # noqa: ANN401 - of any family
+        self._design, self._scorer, self._model, self._tokens = design, scorer, model, model.tokens
+        self._before = self._tokens.spelt(getattr(model, "start", ())) if scorer.without_start else ""
+        self._is_of_pairs = KINDS[design.kind].pairs and not scorer.level
+        self._rows = self._at_start = 0
+        self._counts = dict.fromkeys(("unknown", "same_tokens", "unequal_counts", "ties", "explained", "first"), 0)
+        self._preferred, self._used = 0.0, 0
+
+    def add(self, table: pd.DataFrame) -> None:
+        """Add rows with their scores."""
+        roles = dict.fromkeys([*self._scorer.texts, *self._scorer.texts.values()])
+        roles |= dict.fromkeys(name for name in UNRELATED if f"{name}_score" in table)
+        self._rows += len(table)
+        self._at_start += self._scorer.words_at_start(self._model, table)
+        for start in range(0, len(table), _WINDOW):
+            window = table.iloc[start : start + _WINDOW]
+            self._add_flags(window, *_flags(window, [*roles], self._tokens))
+
+    def _add_flags(self, table: pd.DataFrame, unknown: Flags, same: Flags, unequal: Flags, first: Flags) -> None:
+        counts = {"unknown": unknown, "same_tokens": same, "unequal_counts": unequal, "first": first}
+        if self._is_of_pairs:
+            scores = table[["stereo_score", "anti_score"]].to_numpy(dtype=np.float64)
+            scored = np.isfinite(scores).all(axis=1)
+            stereo, anti = np.where(scored[:, None], scores, 0.0).T
+            ties = scored & (psi_between(stereo, anti, self._scorer.scale) == 0.5)
+            counts |= {"ties": ties, "explained": ties & same}
+        for name, flags in counts.items():
+            self._counts[name] += int(flags.sum())
+        if self._is_of_pairs and self._scorer.left_to_right:
+            rows = PREFERENCE.kernel_rows(table[first], self._design, self._scorer.scale)
+            self._preferred, self._used = self._preferred + float(rows.kernel.sum()), self._used + rows.count
+
+    def fitness(self) -> Fitness:
+        """Return what was counted."""
+        counts = {**self._counts}
+        first, at_start = counts.pop("first"), self._at_start or None
+        if not self._is_of_pairs:
+            return Fitness(rows=self._rows, unknown=counts["unknown"], at_start=at_start)
+        first_token = None
+        if self._scorer.left_to_right:
+            share = round(self._preferred / self._used, 12) if self._used else None
+            preference = None if share is None else round(100 * share - 50, 9) + 0.0
+            first_token = FirstToken(rows=first, before=self._before, preference=preference)
+        return Fitness(rows=self._rows, **counts, first_token=first_token, at_start=at_start)
 
 
 def _flags(table: pd.DataFrame, roles: Sequence[str], tokens: "TextTokens") -> tuple[Flags, ...]:

@@ -184,10 +184,37 @@ def answer_units(
 
 def result_of(job: ScoringJob, scored: ScoredRows, scorer: Scorer, model: Mapping[str, str]) -> Result:
     """Return the result of scored rows; `model` is what it says of the model: its ``name`` and identity."""
-    manifest, kinds = job.release.manifest, {job.kinds[name] for name in scored.tables}
-    of_kinds = sum(int(manifest.config(name)["rows"]) for name, kind in job.kinds.items() if kind in kinds)
-    scored_rows = sum(map(len, scored.tables.values()))
-    limit = None if scored_rows == of_kinds else job.limit  # one that is as large as all rows of the kind drew nothing
+    rows = sum(map(len, scored.tables.values()))
+    figures = figures_of(
+        job.release,
+        scored,
+        seed=job.seed,
+        scale=scorer.scale,
+        estimands=job.estimands,
+        sampled=limit_of(job, scored.tables, rows) is not None,
+        scorer=scorer,
+    )
+    return make_result(job, figures, scored.tables, rows, replace(scored, tables={}), scorer, model)
+
+
+def limit_of(job: ScoringJob, configs: Iterable[str], rows: int) -> int | None:
+    """Return the limit of a job that drew `rows` of configs: None where that is all rows of their kinds."""
+    kinds = {job.kinds[name] for name in configs}
+    of_kinds = sum(int(job.release.manifest.config(name)["rows"]) for name, kind in job.kinds.items() if kind in kinds)
+    return None if rows == of_kinds else job.limit  # one that is as large as all rows of the kind drew nothing
+
+
+def make_result(
+    job: ScoringJob,
+    figures: Figures,
+    configs: Iterable[str],
+    rows: int,
+    scored: ScoredRows,
+    scorer: Scorer,
+    model: Mapping[str, str],
+) -> Result:
+    """Return the result of figures over so many rows of configs; `scored` and `model` are what it says of these."""
+    manifest = job.release.manifest
     plugged = (scorer, FAMILIES.get(model.get("family", "")), *map(CATALOGUE.get, job.estimands))
     return Result(
         scorer=scorer.id,
@@ -198,16 +225,8 @@ def result_of(job: ScoringJob, scored: ScoredRows, scorer: Scorer, model: Mappin
         senseprobe=job.version,
         libraries={**job.libraries, **versions(plugged)},
         seed=job.seed,
-        limit=limit,
+        limit=limit_of(job, configs, rows),
         date=job.date,
-        figures=figures_of(
-            job.release,
-            scored,
-            seed=job.seed,
-            scale=scorer.scale,
-            estimands=job.estimands,
-            sampled=limit is not None,
-            scorer=scorer,
-        ),
-        scored=replace(scored, tables={}),
+        figures=figures,
+        scored=scored,
     )

@@ -4,11 +4,12 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from errno import EDQUOT, EFBIG, ENOSPC
 from html import escape
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from senseprobe.atomic_files import check_space, new_files, new_folders, read_plain, write_whole
+from senseprobe.atomic_files import check_space, new_files, new_folders, read_plain, whole_file, write_whole
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.fitness import Fitness
@@ -39,6 +40,9 @@ VERDICTS = 2
 
 MAX_BYTES = 32 * 2**20  # of a result file: that of two million rows has 200 kB
 MAX_VALUES = 600_000  # each of which may be a mistake that a message of pydantic holds
+
+GROUP_ROWS = 2**20
+"""Rows of a group of a table's file, of which one is in memory when it is written."""
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 
@@ -178,6 +182,20 @@ class Result(ResultFacts):
         axes.set_xlabel(f"{measure}; hollow: 0 is not known to be neutral")
         return canvas
 
+    def _row_groups(self) -> Iterator[pa.Table]:
+        """Yield the rows in tables of `GROUP_ROWS` each, the last of what is left."""
+        read, pending, count = self.scored.read_parts, list[pd.DataFrame](), 0
+        for part in [self.rows] if read is None and self.rows is not None else read() if read is not None else ():
+            for start in range(0, max(1, len(part)), GROUP_ROWS):
+                pending.append(part.iloc[start : start + GROUP_ROWS])
+                count += len(pending[-1])
+                if count >= GROUP_ROWS:
+                    whole = pd.concat(pending, ignore_index=True)
+                    yield pa.Table.from_pandas(whole.iloc[:GROUP_ROWS], preserve_index=False)
+                    pending, count = [whole.iloc[GROUP_ROWS:]], count - GROUP_ROWS
+        if count or pending:
+            yield pa.Table.from_pandas(pd.concat(pending, ignore_index=True), preserve_index=False)
+
     def __repr__(self) -> str:
         """Return scorer, model, release and size in a line."""
         figures = counted(len(self.figures), "figure")
@@ -209,20 +227,32 @@ class Result(ResultFacts):
         """
         path = self.path_in(folder)
         text = json.dumps(self.as_dict(), ensure_ascii=False, indent=2, allow_nan=False)
-        rows = None if self.rows is None else pa.Table.from_pandas(self.rows, preserve_index=False)
-        tables = {tokens_path(path): self.tokens, words_path(path): self.words, path.with_suffix(".parquet"): rows}
+        rows_path = path.with_suffix(".parquet")
+        tables = {tokens_path(path): self.tokens, words_path(path): self.words}
         try:
-            with new_folders(folder), new_files(tables):  # no table without its result
+            with new_folders(folder), new_files([*tables, rows_path]):  # no table without its result
                 for file, table in tables.items():
                     if table is not None:
-                        sink = pa.BufferOutputStream()
-                        signed = table.replace_schema_metadata({"signature": self.signature})
-                        pq.write_table(signed, sink, compression="zstd")
-                        write_whole(file, bytes(sink.getvalue()))
+                        write_groups(file, [table], self.signature)
+                if self.rows is not None or self.scored.read_parts is not None:
+                    write_groups(rows_path, self._row_groups(), self.signature)
                 write_whole(path, f"{text}\n".encode())
         except (OSError, pa.ArrowException) as error:
             raise ResultError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
         return path
+
+
+def write_groups(path: Path, tables: Iterable[pa.Table], signature: str) -> None:
+    """Write tables of the same columns, one below the other, as a Parquet file that carries a signature.
+
+    Each is a row group, so that a table of at most `GROUP_ROWS` rows is written as it is as a whole.
+    """
+    groups = iter(tables)
+    metadata, first = {"signature": signature}, next(groups)
+    schema = first.schema.with_metadata(metadata)
+    with whole_file(path) as partial, pq.ParquetWriter(partial, schema, compression="zstd") as writer:
+        for table in chain([first], groups):
+            writer.write_table(table.replace_schema_metadata(metadata), row_group_size=GROUP_ROWS)
 
 
 def _as_json(value: object) -> object:

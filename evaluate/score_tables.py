@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from senseprobe import parquet_files
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import lookup
+from senseprobe.evaluate.fitness import reads_tokens
 from senseprobe.evaluate.result import Result, tokens_path, words_path
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.scorers.association import COSINES
@@ -150,20 +151,21 @@ def tokenize_rows(tables: Mapping[str, pd.DataFrame], kind: str, seed: int, mode
     `tables` are rows of one kind with their scores, by config. The columns are `config`, `id`, and for each text of a
     row its tokens as people read them: lists of strings, with null for a token that the tokenizer does not know.
     """
-    if (tokens := getattr(model, "tokens", None)) is None or not KINDS[kind].titles:
+    if not reads_tokens(model) or not KINDS[kind].titles:
         return None
-    from senseprobe.evaluate.models.base import TextTokens
-
-    if not isinstance(tokens, TextTokens):
-        return None
-    texts, needed = KINDS[kind].texts, {"id", "gold", *KINDS[kind].numbers}
+    needed = {"id", "gold", *KINDS[kind].numbers}
     columns = [table[[name for name in table if name in needed]].assign(config=name) for name, table in tables.items()]
     chosen, start, parts = page_rows(pd.concat(columns, ignore_index=True), seed), 0, []
     for name, table in tables.items():
         positions = chosen[(chosen >= start) & (chosen < start + len(table))] - start
-        parts.append(table.iloc[positions][["id", *texts]].assign(config=name))
+        parts.append(table.iloc[positions].assign(config=name))
         start += len(table)
-    rows = pd.concat(parts, ignore_index=True)
+    return tokenize_texts(pd.concat(parts, ignore_index=True), kind, model)
+
+
+def tokenize_texts(rows: pd.DataFrame, kind: str, model: Any) -> pa.Table:  # noqa: ANN401 - of any family
+    """Return the tokens of rows of a kind, which have `config`, `id` and texts, as `tokenize_rows` does."""
+    texts, tokens = KINDS[kind].texts, model.tokens
     distinct = list(dict.fromkeys(text for column in texts for text in rows[column]))
     read = dict(zip(distinct, map(tokens.readable, tokens.of(distinct)), strict=True))
     tokenized = {column: [read[text] for text in rows[column]] for column in texts}

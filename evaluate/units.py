@@ -1,6 +1,6 @@
 """What is scored: the distinct units of a release's rows, and the table of the numbers that they got."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -295,11 +295,13 @@ class ScoredRows:
     - `tables`: by config its rows as the release has them, with their numbers. Rows of association tests also say
       whether they have a vector: `HAS_VECTOR`. Empty without the release, and in what `score` returns: texts of
       millions of rows would stay in memory.
+    - `read_parts`: reads the columns of `rows` in parts, where there are too many rows for a table; else None.
     """
 
     rows: pd.DataFrame | None = None
     words: pa.Table | None = None
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    read_parts: Callable[[], Iterator[pd.DataFrame]] | None = field(default=None, compare=False)
 
     @classmethod
     def from_tables(

@@ -1,6 +1,6 @@
 """Rows in parts: each part's words become categories, whose codes mean the same word in every part of a config."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -36,32 +36,31 @@ class WordCodes:
         return pd.Categorical.from_codes(self._known[1][codes], categories=self._categories, validate=False)
 
 
+_NUMBERS = (*LABELS, "stereo_score", "anti_score", "unrelated_score", "contested", "minimal", ERASED, READ_AS)
+"""Columns that are not words: numbers, marks and truths."""
+
+
 class PartCoder:
-    """What estimands read of the parts of a config: columns of words as categories, and numbers as they are."""
+    """What estimands read of the parts of a config: columns of words as categories, and numbers as they are.
 
-    def __init__(self, design: Design, others: Iterable[str] = ()) -> None:
-        self._design, self._others = design, tuple(others)
+    - `names`: the columns of words, and of truths, that estimands of its kind read, where rows have them.
+    """
+
+    def __init__(self, design: Design) -> None:
         self._codes: dict[str, WordCodes] = {}
-
-    def columns(self, part: pd.DataFrame) -> list[str]:
-        """Return the columns of words that a part has, among those that estimands of its kind read."""
-        design, kind = self._design, KINDS[self._design.kind]
+        kind = KINDS[design.kind]
         compared = (name for gap in design.gaps.values() for name in (gap.column, gap.pair or gap.column))
         words = ("gender", "pair", "gold", *kind.cells, "stereo_value", "anti_value", "bias_type", "direction")
         names = dict.fromkeys(
-            ["frame", *design.slots, *factor_columns(design), *design.strata, *compared, *words, *self._others]
+            ["frame", *design.slots, *factor_columns(design), *design.strata, *compared, *words, "contested", "minimal"]
         )
-        return [name for name in names if name in part and name not in kind.texts and name not in self.numbers(part)]
-
-    def numbers(self, part: pd.DataFrame) -> list[str]:
-        """Return the columns of numbers, marks and truths that a part has, which stay as they are."""
-        names = (*LABELS, "stereo_score", "anti_score", "unrelated_score", "contested", "minimal", ERASED, READ_AS)
-        return [name for name in names if name in part]
+        self.names = tuple(name for name in names if name not in kind.texts)
 
     def encode(self, part: pd.DataFrame) -> pd.DataFrame:
         """Return a part with the columns that are read."""
-        words = {name: self._codes.setdefault(name, WordCodes()).encode(part[name]) for name in self.columns(part)}
-        return pd.DataFrame({**words, **{name: part[name].to_numpy() for name in self.numbers(part)}})
+        words = [name for name in self.names if name in part and name not in _NUMBERS]
+        encoded = {name: self._codes.setdefault(name, WordCodes()).encode(part[name]) for name in words}
+        return pd.DataFrame({**encoded, **{name: part[name].to_numpy() for name in _NUMBERS if name in part}})
 
 
 def concatenate_parts(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -1,11 +1,16 @@
 """Figures of rows in parts are those of all rows at once: how tests compare them, and cut tables into parts."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import pandas as pd
 import pytest
 
-from senseprobe.records import Figure
+from senseprobe.evaluate.estimands.inference_rows import LABELS
+from senseprobe.evaluate.streams.figure_sums import ConfigFigures, RowReader
+from senseprobe.records import Design, Figure
+from senseprobe.statistics import Scale
+
+NUMBERS = (*LABELS, "stereo_score", "anti_score")
 
 POINTS = 2e-9
 """By how much numbers may differ: the last digit that is printed, which a sum in another order can turn."""
@@ -27,12 +32,28 @@ def _same(number: object, expected: object) -> bool:
     return number == expected
 
 
-def cut(tables: Mapping[str, pd.DataFrame], size: int) -> Callable[[str], Iterator[pd.DataFrame]]:
+def cut(tables: Mapping[str, pd.DataFrame], size: int) -> RowReader:
     """Return a reader of tables in parts of `size` rows; an empty table is one empty part."""
 
-    def parts(name: str) -> Iterator[pd.DataFrame]:
-        table = tables[name]
-        for start in range(0, max(1, len(table)), size):
-            yield table.iloc[start : start + size]
+    def read(columns: Collection[str] | None) -> Iterator[tuple[str, pd.DataFrame]]:
+        for name, table in tables.items():
+            numbers = [column for column in table if column in NUMBERS]
+            there = [*table] if columns is None else [column for column in table if column in {*columns, "id"}]
+            for start in range(0, max(1, len(table)), size):
+                yield name, table[[*dict.fromkeys([*there, *numbers])]].iloc[start : start + size]
 
-    return parts
+    return read
+
+
+def stream_config(
+    rows: pd.DataFrame, design: Design, size: int, *, seed: int = 0, scale: Scale = "log"
+) -> list[Figure]:
+    """Return the figures of the rows of one config, in parts of `size` rows."""
+    config = ConfigFigures(design, "config", len(rows), seed, scale)
+    read = cut({"config": rows}, size)
+    for turn in range(config.surveys):
+        for _, part in read(config.columns):
+            config.survey(part, turn)
+    for _, part in read(None):
+        config.add(part)
+    return config.figures()

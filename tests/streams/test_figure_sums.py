@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from tests.streams.same_figures import assert_same_figures, cut
+from tests.streams.same_figures import assert_same_figures, cut, stream_config
 
 from senseprobe import api
 from senseprobe.errors import ResultError
@@ -16,9 +16,10 @@ from senseprobe.evaluate.estimands import figures
 from senseprobe.evaluate.estimands.inference_rows import LABELS
 from senseprobe.evaluate.figures import figures_of
 from senseprobe.evaluate.streams import gathered
-from senseprobe.evaluate.streams.figure_sums import ConfigFigures, stream_figures
+from senseprobe.evaluate.streams.figure_sums import stream_figures
 from senseprobe.evaluate.units import ScoredRows
 from senseprobe.records import Design, Factor, LevelPair
+from senseprobe.statistics import Scale
 
 PROPERTY = settings(
     max_examples=25,
@@ -30,11 +31,10 @@ PROPERTY = settings(
 Rows = pd.DataFrame
 
 
-def check_same(rows: Rows, design: Design, size: int, scale: str = "probability") -> None:
+def check_same(rows: Rows, design: Design, size: int, scale: Scale = "probability") -> None:
     """Check that the figures of rows in parts of `size` are those of all rows."""
-    whole = figures(rows, design, "config", seed=3, scale=scale)  # type: ignore[arg-type]
-    of_parts = ConfigFigures(design, "config", len(rows), 3, scale)  # type: ignore[arg-type]
-    assert_same_figures(of_parts.compute(cut({"config": rows}, size)), whole)
+    whole = figures(rows, design, "config", seed=3, scale=scale)
+    assert_same_figures(stream_config(rows, design, size, seed=3, scale=scale), whole)
 
 
 # --- inference ------------------------------------------------------------------------------------------------------
@@ -66,7 +66,9 @@ def inference_rows(draw: st.DrawFn) -> Rows:
     seed = draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)
     jobs, verbs, objects, pairs = (draw(st.integers(1, most)) for most in (8, 7, 3, 3))
-    people = [(word, gender, str(pair)) for pair in range(pairs) for word, gender in _couple(pair)]
+    people: list[tuple[str, str | None, str | None]] = [
+        (word, gender, str(pair)) for pair in range(pairs) for word, gender in _couple(pair)
+    ]
     people += [("person", None, None)] if draw(st.booleans()) else []
     rows = [
         ("f", f"v{verb}", f"o{verb}.{thing}", f"j{job}", *person)
@@ -104,14 +106,13 @@ def test_means_of_parts_are_those_of_all_rows(rows: Rows, size: int, drawn: bool
 @given(rows=inference_rows(), size=st.integers(1, 400))
 def test_gaps_of_parts_are_those_of_all_rows(rows: Rows, size: int) -> None:
     design = inference_design(("gap", "nn"))
-    of_parts = ConfigFigures(design, "config", len(rows), 0, "log")
     try:
         whole = figures(rows, design, "config")
     except ResultError:  # no slot's words each have one gender: of parts as of all rows
         with pytest.raises(ResultError, match="no slot's words"):
-            of_parts.compute(cut({"config": rows}, size))
+            stream_config(rows, design, size)
     else:
-        assert_same_figures(of_parts.compute(cut({"config": rows}, size)), whole)
+        assert_same_figures(stream_config(rows, design, size), whole)
 
 
 @PROPERTY
@@ -205,8 +206,9 @@ def test_independent_rows_of_parts_have_an_exact_interval() -> None:
     parts: dict[str, Any] = {"kind": "contrast", "sense_type": "", "bias_type": "none", "slots": (), "roles": {}}
     design = Design(**parts, factors=factors, estimands=("preference-half",))
     check_same(rows, design, 7, "log")
-    (figure,) = ConfigFigures(design, "config", count, 0, "log").compute(cut({"config": rows}, 4))
-    assert (figure.method, figure.value) == ("clopper-pearson", pytest.approx(100 * 20 / 30 - 50))
+    (figure,) = stream_config(rows, design, 4)
+    assert figure.method == "clopper-pearson"
+    assert figure.value == pytest.approx(100 * 20 / 30 - 50)
 
 
 # --- built-in releases ----------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from senseprobe.evaluate import caveats, models
 from senseprobe.evaluate.cache import Store
 from senseprobe.evaluate.control import CHAT_ROWS, is_probe, sufficient_controls
 from senseprobe.evaluate.models.source import ModelSource
-from senseprobe.evaluate.pipeline import Progress, answer_units, run, units_of_job
+from senseprobe.evaluate.pipeline import Check, Progress, answer_units, run, units_of_job
 from senseprobe.evaluate.result import Result, check_writable, folder_of
 from senseprobe.evaluate.result_form import SEPARATOR
 from senseprobe.evaluate.scorers import SCORERS, Scorer, get
@@ -52,6 +52,12 @@ class RunOptions:
         if not self.stored or getattr(model, "keeps_answers", False):
             return nullcontext()
         return Store(scorer.identity(model), scorer, self.warn, width=scorer.width(model))
+
+    def run(
+        self, job: ScoringJob, model: "Model", scorer: Scorer, store: Store | None, check: Check | None = None
+    ) -> Result:
+        """Return the result of one job."""
+        return run(job, model, scorer.id, store=store, progress=self.progress, warn=self.warn, check=check)
 
 
 class RunResult(NamedTuple):
@@ -205,7 +211,7 @@ def _run_job(
 ) -> RunResult:
     """Return the result of one job, written; `accuracy` is the model's on the control of inference, for its gate."""
     check = scorer.check(model, accuracy=accuracy, show=options.show_failing)
-    result = run(job, model, scorer.id, store=store, progress=options.progress, warn=options.warn, check=check)
+    result = options.run(job, model, scorer, store, check)
     return RunResult(write(result, options.out), job)
 
 

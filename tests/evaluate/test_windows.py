@@ -19,7 +19,7 @@ from senseprobe.cli.application import main
 from senseprobe.errors import ModelError
 from senseprobe.evaluate import control
 from senseprobe.evaluate.scorers import base, get
-from senseprobe.evaluate.windows import worker
+from senseprobe.evaluate.windows import row_numbers, streamed_join, worker
 from senseprobe.evaluate.windows.joining import join_parts
 from senseprobe.evaluate.windows.plan_form import read_plan
 from senseprobe.evaluate.windows.row_numbers import RowStream
@@ -164,3 +164,32 @@ def test_shards_of_a_real_model_make_the_bytes_of_one_process(tmp_path: Path, mo
         windows.score_shard(tmp_path / "parts", shard, SHARDS)
     windows.join_scores(tmp_path / "parts", out=tmp_path / "joined")
     assert files_in(tmp_path / "joined") == files_in(tmp_path / "whole")
+
+
+STREAMED = [
+    ("masked", "sssb@1.1.0", ("aul", "cps"), {}),
+    ("causal", "sssb@1.1.0", ("ll", "ll-no-start"), {}),
+    ("inference", "nli-control@1.0.1:religion", ("nli",), {"control": False}),
+]
+
+
+@pytest.mark.parametrize(("kind", "release", "scorers", "options"), STREAMED)
+def test_rows_that_come_in_parts_make_the_bytes_of_a_table(
+    kind: str,
+    release: str,
+    scorers: tuple[str, ...],
+    options: dict[str, Any],
+    models: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Results, scores and tokens are the same files, whether a job's rows are in a table or come in parts."""
+    monkeypatch.setattr(base, "WINDOW", 4_096)
+    windows.plan_scores(str(models[kind]), release, scorers, parts=tmp_path / "parts", **options)
+    windows.score_shard(tmp_path / "parts", 0, 1)
+    windows.join_scores(tmp_path / "parts", out=tmp_path / "whole")
+    monkeypatch.setattr(streamed_join, "MOST_ROWS", 0)
+    monkeypatch.setattr(row_numbers, "ROWS_AT_ONCE", 501)
+    results = windows.join_scores(tmp_path / "parts", out=tmp_path / "streamed")
+    assert all(result.rows is None and result.scored.read_parts is not None for result in results)
+    assert files_in(tmp_path / "streamed") == files_in(tmp_path / "whole")

@@ -186,6 +186,7 @@ def join_scores(
     model: str | Path | ModelSource | None = None,
     release: ReleaseSpec | None = None,
     out: str | Path | None = None,
+    without: Sequence[str] = (),
     say: Callable[[str], None] = warn,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Result]:
@@ -197,8 +198,9 @@ def join_scores(
     does.
     """
     from senseprobe.evaluate import scoring
-    from senseprobe.evaluate.windows.joining import JoinedSource, JoinOptions, join_parts
+    from senseprobe.evaluate.windows.joining import JoinedSource, join_parts
     from senseprobe.evaluate.windows.places import place_of
+    from senseprobe.evaluate.windows.streamed_join import StreamOptions
 
     joined = join_parts(place_of(parts))
     plan = joined.plan.plan
@@ -207,7 +209,7 @@ def join_scores(
     job = replace(job, libraries=joined.libraries)
     folder = None if out is None else Path(out)
     scoring.check_out(job, source.name, folder)
-    options = JoinOptions(folder, stored=False, warn=say, progress=progress, parts=joined)
+    options = StreamOptions(folder, False, say, progress, parts=joined, without=tuple(without))
     control = control_job(source, plan.seed) if plan.control else None
     return scoring.score(job, source, plan.scorers, options, control)
 

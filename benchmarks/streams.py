@@ -45,6 +45,7 @@ def occupation_parts(rows: int, size: int) -> Iterator[pd.DataFrame]:
     texts = {
         name: pd.Index([f"{name} {number}" for number in range(count)], dtype=object) for name, count in words.items()
     }
+    texts["frame"] = pd.Index(["frame"], dtype=object)
     texts["gender"] = pd.Index(["male", "female"], dtype=object)
     for start in range(0, rows, size):
         row = np.arange(start, min(rows, start + size))
@@ -59,7 +60,9 @@ def occupation_parts(rows: int, size: int) -> Iterator[pd.DataFrame]:
         columns = {name: pd.Categorical.from_codes(code, categories=texts[name]) for name, code in codes.items()}
         numbers = rng.random((len(row), 3))
         numbers /= numbers.sum(axis=1, keepdims=True)
-        frame = pd.Categorical.from_codes(np.zeros(len(row), dtype=np.int8), categories=["frame"])
+        frame = pd.Categorical.from_codes(
+            np.zeros(len(row), dtype=np.int8), categories=pd.Index(["frame"], dtype=object)
+        )
         yield pd.DataFrame({"frame": frame, **columns, **dict(zip(LABELS, numbers.T, strict=True))})
 
 

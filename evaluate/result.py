@@ -182,20 +182,6 @@ class Result(ResultFacts):
         axes.set_xlabel(f"{measure}; hollow: 0 is not known to be neutral")
         return canvas
 
-    def _row_groups(self) -> Iterator[pa.Table]:
-        """Yield the rows in tables of `GROUP_ROWS` each, the last of what is left."""
-        read, pending, count = self.scored.read_parts, list[pd.DataFrame](), 0
-        for part in [self.rows] if read is None and self.rows is not None else read() if read is not None else ():
-            for start in range(0, max(1, len(part)), GROUP_ROWS):
-                pending.append(part.iloc[start : start + GROUP_ROWS])
-                count += len(pending[-1])
-                if count >= GROUP_ROWS:
-                    whole = pd.concat(pending, ignore_index=True)
-                    yield pa.Table.from_pandas(whole.iloc[:GROUP_ROWS], preserve_index=False)
-                    pending, count = [whole.iloc[GROUP_ROWS:]], count - GROUP_ROWS
-        if count or pending:
-            yield pa.Table.from_pandas(pd.concat(pending, ignore_index=True), preserve_index=False)
-
     def __repr__(self) -> str:
         """Return scorer, model, release and size in a line."""
         figures = counted(len(self.figures), "figure")
@@ -227,22 +213,39 @@ class Result(ResultFacts):
         """
         path = self.path_in(folder)
         text = json.dumps(self.as_dict(), ensure_ascii=False, indent=2, allow_nan=False)
+        rows = None if self.rows is None else pa.Table.from_pandas(self.rows, preserve_index=False)
         rows_path = path.with_suffix(".parquet")
-        tables = {tokens_path(path): self.tokens, words_path(path): self.words}
+        tables = {tokens_path(path): self.tokens, words_path(path): self.words, rows_path: rows}
         try:
-            with new_folders(folder), new_files([*tables, rows_path]):  # no table without its result
+            with new_folders(folder), new_files(tables):  # no table without its result
                 for file, table in tables.items():
                     if table is not None:
-                        write_groups(file, [table], self.signature)
-                if self.rows is not None or self.scored.read_parts is not None:
-                    write_groups(rows_path, self._row_groups(), self.signature)
+                        sink = pa.BufferOutputStream()
+                        write_groups(sink, [table], self.signature)
+                        write_whole(file, bytes(sink.getvalue()))
+                if self.scored.read_parts is not None:
+                    with whole_file(rows_path) as partial, partial.open("wb") as sink:
+                        write_groups(sink, group_rows(self.scored.read_parts()), self.signature)
                 write_whole(path, f"{text}\n".encode())
         except (OSError, pa.ArrowException) as error:
             raise ResultError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
         return path
 
 
-def write_groups(path: Path, tables: Iterable[pa.Table], signature: str) -> None:
+def group_rows(parts: Iterable[pd.DataFrame]) -> Iterator[pa.Table]:
+    """Yield the rows of parts in tables of `GROUP_ROWS` each, the last of what is left."""
+    pending, count = list[pd.DataFrame](), 0
+    for part in parts:
+        pending, count = [*pending, part], count + len(part)
+        while count >= GROUP_ROWS:
+            whole = pd.concat(pending, ignore_index=True)
+            yield pa.Table.from_pandas(whole.iloc[:GROUP_ROWS], preserve_index=False)
+            pending, count = [whole.iloc[GROUP_ROWS:]], count - GROUP_ROWS
+    if count:
+        yield pa.Table.from_pandas(pd.concat(pending, ignore_index=True), preserve_index=False)
+
+
+def write_groups(sink: Any, tables: Iterable[pa.Table], signature: str) -> None:  # noqa: ANN401 - of Arrow or a file
     """Write tables of the same columns, one below the other, as a Parquet file that carries a signature.
 
     Each is a row group, so that a table of at most `GROUP_ROWS` rows is written as it is as a whole.
@@ -250,7 +253,7 @@ def write_groups(path: Path, tables: Iterable[pa.Table], signature: str) -> None
     groups = iter(tables)
     metadata, first = {"signature": signature}, next(groups)
     schema = first.schema.with_metadata(metadata)
-    with whole_file(path) as partial, pq.ParquetWriter(partial, schema, compression="zstd") as writer:
+    with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
         for table in chain([first], groups):
             writer.write_table(table.replace_schema_metadata(metadata), row_group_size=GROUP_ROWS)
 

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import jsonschema  # type: ignore[import-untyped]
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
@@ -23,6 +24,7 @@ import senseprobe
 from senseprobe.document import render_html, render_markdown
 from senseprobe.errors import ResultError
 from senseprobe.evaluate import models
+from senseprobe.evaluate import result as result_module
 from senseprobe.evaluate.fitness import FirstToken, Fitness
 from senseprobe.evaluate.pipeline import result_of, rows_of
 from senseprobe.evaluate.pipeline import run as run_job
@@ -769,3 +771,20 @@ def test_links_in_a_circle_are_no_result(tmp_path: Path) -> None:
     (tmp_path / "aul.json").symlink_to("aul.json")
     with pytest.raises(ResultError, match="cannot be read: is not a plain file"):
         read_result(tmp_path / "aul.json")
+
+
+@pytest.mark.parametrize(("rows", "size"), [(25, 10), (30, 7), (9, 100), (10, 1)])
+def test_rows_in_parts_are_written_as_those_of_a_table(rows: int, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pd.DataFrame({"config": "jobs", "id": [f"jobs.{n}" for n in range(rows)], "score": np.arange(rows) / 3})
+    monkeypatch.setattr(result_module, "GROUP_ROWS", 10)
+    sinks = [pa.BufferOutputStream() for _ in range(3)]
+    pq.write_table(
+        pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata({"signature": "a|b"}),
+        sinks[0],
+        compression="zstd",
+        row_group_size=10,
+    )
+    parts = [table.iloc[start : start + size] for start in range(0, rows, size)]
+    result_module.write_groups(sinks[1], result_module.group_rows(parts), "a|b")
+    result_module.write_groups(sinks[2], [pa.Table.from_pandas(table, preserve_index=False)], "a|b")
+    assert len({bytes(sink.getvalue()) for sink in sinks}) == 1

@@ -287,9 +287,9 @@ def _flipped(job: ScoringJob, result: Result, fine: "Model", options: RunOptions
         units, _ = units_of_job(replace(job, limit=limit), fine, scorer)
         answer_units(units, fine, scorer, store, options.progress)
     sampled = scorer.tabulate(units, fine).rows
-    if result.rows is None or sampled is None:
+    if sampled is None or (rows := result.scored.rows_with([*sampled["id"]])) is None:
         raise ResultError("a result without its rows")
-    return caveats.count_flipped(result.rows, sampled, KINDS[result.kind].numbers, result.scale)
+    return caveats.count_flipped(rows, sampled, KINDS[result.kind].numbers, result.scale)
 
 
 def _first_line(error: BaseException) -> str:

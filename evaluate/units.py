@@ -319,6 +319,12 @@ class ScoredRows:
         parts = [table.assign(config=config).reindex(columns=names) for config, table in tables.items()]
         return cls(pd.concat(parts, ignore_index=True), words, tables)
 
+    def rows_with(self, ids: Sequence[str]) -> pd.DataFrame | None:
+        """Return the rows, or of those that come in parts the ones with some ids; None where there are none."""
+        if self.rows is not None or self.read_parts is None:
+            return self.rows
+        return pd.concat([part[part["id"].isin(ids)] for part in self.read_parts()], ignore_index=True)
+
     def config_words(self, config: str) -> pd.DataFrame | None:
         """Return the cosines of the words of a config's association tests; None without a table of words."""
         return None if self.words is None else self.words.filter(pc.field("config") == config).to_pandas()

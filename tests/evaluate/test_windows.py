@@ -166,8 +166,9 @@ def test_shards_of_a_real_model_make_the_bytes_of_one_process(tmp_path: Path, mo
     assert files_in(tmp_path / "joined") == files_in(tmp_path / "whole")
 
 
-STREAMED = [
+STREAMED: list[tuple[str, str, tuple[str, ...], dict[str, Any]]] = [
     ("masked", "sssb@1.1.0", ("aul", "cps"), {}),
+    ("coarse", "sssb@1.1.0:noun", ("aul",), {}),
     ("causal", "sssb@1.1.0", ("ll", "ll-no-start"), {}),
     ("inference", "nli-control@1.0.1:religion", ("nli",), {"control": False}),
 ]
@@ -185,8 +186,9 @@ def test_rows_that_come_in_parts_make_the_bytes_of_a_table(
 ) -> None:
     """Results, scores and tokens are the same files, whether a job's rows are in a table or come in parts."""
     monkeypatch.setattr(base, "WINDOW", 4_096)
-    windows.plan_scores(str(models[kind]), release, scorers, parts=tmp_path / "parts", **options)
-    windows.score_shard(tmp_path / "parts", 0, 1)
+    model = api.model(str(models["masked"]), dtype="bfloat16") if kind == "coarse" else str(models[kind])
+    windows.plan_scores(model, release, scorers, parts=tmp_path / "parts", **options)
+    windows.score_shard(tmp_path / "parts", 0, 1, model=model)
     windows.join_scores(tmp_path / "parts", out=tmp_path / "whole")
     monkeypatch.setattr(streamed_join, "MOST_ROWS", 0)
     monkeypatch.setattr(row_numbers, "ROWS_AT_ONCE", 501)

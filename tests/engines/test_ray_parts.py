@@ -1,14 +1,15 @@
 """What of the engine Ray is checked without Ray: messages, and what an actor says of a piece."""
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from senseprobe.engines import ray_data
+from senseprobe.engines import ray_actor, ray_data
 from senseprobe.engines.ray_actor import PieceActor
 from senseprobe.engines.ray_driver import count_room, describe_refusal
-from senseprobe.engines.work import WorkerOptions, run_work
+from senseprobe.engines.work import Do, WorkerOptions, run_work
 from senseprobe.errors import SenseprobeError
 from senseprobe.tables import read_json
 
@@ -65,6 +66,20 @@ def test_an_actor_that_sees_another_folder_says_so(tmp_path: Path) -> None:
     assert report["number"] == 7
     assert report["failed"]["message"].startswith(f"{tmp_path / 'parts'} on ")
     assert report["failed"]["message"].endswith("name one that all machines share")
+
+
+def test_an_actor_opens_its_work_on_its_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of several cards that Ray gives it, a model is spread over all."""
+    opened: list[str | None] = []
+
+    def note(worker: str, argument: str, device: str | None) -> AbstractContextManager[Do]:
+        opened.append(device)
+        return nullcontext(abs)
+
+    monkeypatch.setattr(ray_actor, "open_worker", note)
+    for device in ("all", None):
+        assert read_json(PieceActor("w", "", "", device)({"number": [3]})["report"][0])["units"] == 3
+    assert opened == ["all", None]
 
 
 def test_an_actor_gives_a_piece_up_that_was_begun_four_times(tmp_path: Path, pieces: ModuleType) -> None:

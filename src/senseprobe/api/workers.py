@@ -53,7 +53,12 @@ def workers(
         str, Option(metavar="ADDRESS", help="With --engine ray: join this cluster; auto finds one of this machine.")
     ] = "",
     gpus_per_worker: Annotated[
-        float, Option(metavar="N", least=0, help="With --engine ray: give each worker this many GPUs.")
+        float,
+        Option(
+            metavar="N",
+            least=0,
+            help="With --engine ray: give each worker this many GPUs; several share its model.",
+        ),
     ] = 0.0,
     cpus_per_worker: Annotated[
         int | None,

@@ -15,11 +15,12 @@ class PieceActor:
     """Does a piece at a time.
 
     `notes` is a folder that whoever started the work has made: that it is here shows that both see the same folders,
-    and it holds how often each piece was begun. Without a name nothing is checked or counted.
+    and it holds how often each piece was begun. Without a name nothing is checked or counted. `device` is what it opens
+    that on; None: its own choice.
     """
 
-    def __init__(self, worker: str, argument: str, notes: str) -> None:
-        self._worker, self._argument = worker, argument
+    def __init__(self, worker: str, argument: str, notes: str, device: str | None = None) -> None:
+        self._worker, self._argument, self._device = worker, argument, device
         self._notes = Path(notes) if notes else None
         self._do: Do | None = None
         self._opened = ExitStack()
@@ -34,7 +35,7 @@ class PieceActor:
             if self._notes is not None:
                 _count_try(self._notes, number)
             if self._do is None:
-                self._do = self._opened.enter_context(open_worker(self._worker, self._argument, None))
+                self._do = self._opened.enter_context(open_worker(self._worker, self._argument, self._device))
             return {**report, "units": int(self._do(number))}
         except BaseException as error:  # noqa: BLE001 - of whatever kind: it is raised where the work was started
             return {**report, "failed": describe_failure(error), "ended_often": isinstance(error, EndedOftenError)}

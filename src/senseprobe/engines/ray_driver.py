@@ -101,6 +101,7 @@ def _deal(order: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # which its import has set
     numbers = order["numbers"]
+    device = "all" if order["gpus"] > 1 else None  # a worker sees the cards that Ray gives it, and no others
     room = count_room(ray.cluster_resources(), order["cpus"], order["gpus"])
     context = data.DataContext.get_current()
     context.enable_progress_bars = False
@@ -109,7 +110,7 @@ def _deal(order: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         PieceActor,
         batch_size=1,
         batch_format="numpy",
-        fn_constructor_args=(order["worker"], order["argument"], order["notes"]),
+        fn_constructor_args=(order["worker"], order["argument"], order["notes"], device),
         compute=data.ActorPoolStrategy(size=order["count"] or min(room, len(numbers)), max_tasks_in_flight_per_actor=1),
         num_cpus=order["cpus"],
         num_gpus=order["gpus"] or None,

@@ -122,7 +122,9 @@ def _check_table(file: pq.ParquetFile, path: Path, expected: list[str], scorer: 
         if not (is_text if field.name in ("config", "id") else field.type == pa.float64()):
             raise ResultError(f"{path} is not a table of scores: its column {field.name} has the type {field.type}")
     if file.metadata.num_rows > MAX_ROWS:
-        raise ResultError(f"{path} has {file.metadata.num_rows} rows, more than {MAX_ROWS}")
+        raise ResultError(
+            f"{path} has {file.metadata.num_rows} rows, more than {MAX_ROWS}: move it away for a page without rows"
+        )
 
 
 def read_batches(file: pq.ParquetFile, path: Path, most: int) -> Iterator[pa.RecordBatch]:

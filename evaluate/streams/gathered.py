@@ -33,7 +33,7 @@ class GatheredRows:
         if needed > MOST_BYTES:
             raise ResultError(
                 f"{listed(self._names)} of {self._config} need all of its {max(self._rows, self._seen):,} rows at "
-                f"once, about {sized(needed)}, and {sized(MOST_BYTES)} is the most: leave them out with "
+                f"once, about {sized(needed)}, and {sized(MOST_BYTES)} is the most: join the parts with "
                 f"{' '.join(f'--without {name}' for name in self._names)}, or draw rows with --limit"
             )
 

@@ -75,6 +75,7 @@ def test_steps_print_what_is_left_and_results(typed: Typed, shell: dict[str, str
 
 BAD = [
     (("--shards", "2"), "--shards N and --shard I go together"),
+    (("--without", "relative"), "--without goes with --join FOLDER: what to score is chosen with -e and -s"),
     (("--shards", "2", "--shard", "0"), "--shards needs --out FOLDER: one that all shards can read and write"),
     (("--shards", "2", "--shard", "2", "--out", "parts"), "there is no shard 2 of 2: shards are numbered 0 to 1"),
     (("--plan", "parts", "--join", "parts"), "--plan and --join are steps of their own: leave out one of them"),

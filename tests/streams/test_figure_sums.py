@@ -274,6 +274,6 @@ def test_estimands_that_need_all_rows_are_refused_by_name_beyond_a_limit(monkeyp
         stream_figures(release, read, None, 0, "log", configs=["language"])
     text = str(refused.value)
     assert "relative of language need all of its 576 rows at once" in text
-    assert "leave them out with --without relative" in text
+    assert "join the parts with --without relative" in text
     left = stream_figures(release, read, None, 0, "log", configs=["language"], without=["relative", "spread"])
     assert [figure.estimand for figure in left] == ["preference", "preference-half"]

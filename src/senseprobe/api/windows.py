@@ -186,11 +186,18 @@ def join_scores(
     model: str | Path | ModelSource | None = None,
     release: ReleaseSpec | None = None,
     out: str | Path | None = None,
-    without: Sequence[str] = (),
+    without: Annotated[
+        Sequence[str],
+        Option(metavar="ESTIMAND", help="With --join, of millions of rows: leave out what needs them all at once."),
+    ] = (),
     say: Callable[[str], None] = warn,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Result]:
     """Make the results of a scoring in parts: those that one process would have made, written to `out`.
+
+    More than four million rows are read in parts, and their scores are in the written file alone. An estimand, or a
+    contrast of senses, that needs all of them at once is refused by name where they take more than 2 GB, unless it is
+    left out with `without`.
 
     Of the model its config and tokenizer are read, no weights; `model` and `release` say where they are, if not where
     the plan does. Raises ResultError where parts are missing, doubled, damaged, of another plan, or not made alike:

@@ -193,7 +193,7 @@ _CORE: dict[str, tuple[Command | Group, ...]] = {
             score.describe_results,
             score.exit_code_of_score,
             call=score.score,
-            others=(*(kind.make for kind in SOURCES.values()), api.workers, api.score_shard),
+            others=(*(kind.make for kind in SOURCES.values()), api.workers, api.score_shard, api.join_scores),
             wordnet=True,
         ),
         Command(

@@ -103,6 +103,7 @@ def score(
             "plan.",
         ),
     ] = None,
+    without: Sequence[str] = (),
     dry_run: Annotated[
         bool, Option("--dry-run", help="Count the requests, tokens and cost of a model server, and score nothing.")
     ] = False,
@@ -110,7 +111,7 @@ def score(
 ) -> "Scored":
     """Score a model, or some of it, or estimate the cost of a server."""
     workers = api.take_workers(options)
-    parts = PartOptions(plan, join, shards, shard)
+    parts = PartOptions(plan, join, shards, shard, tuple(without or ()))
     whole = {"--dry-run": dry_run, "--level": bool(level), "--workers": not workers.is_one}
     if parts.any and any(whole.values()):
         option = next(option for option, given in whole.items() if given)

@@ -30,10 +30,13 @@ class PartOptions:
     join: Path | None
     shards: int | None
     shard: int | None
+    without: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if (self.shards is None) != (self.shard is None):
             raise SenseprobeError("--shards N and --shard I go together")
+        if self.without and self.join is None:
+            raise SenseprobeError("--without goes with --join FOLDER: what to score is chosen with -e and -s")
         asked = {"--plan": self.plan, "--join": self.join, "--shards": self.shards}
         given = [option for option, value in asked.items() if value is not None]
         if len(given) > 1:
@@ -56,7 +59,8 @@ def score_in_parts(
     """Plan, answer or join a scoring in parts, as options say; `asked` are those of `api.plan_scores`."""
     if options.join is not None:
         with api.progress_bar(f"joining {options.join}") as step:
-            return api.join_scores(options.join, model=source, release=release, out=out, say=print_note, progress=step)
+            places: dict[str, Any] = {"model": source, "release": release, "out": out}
+            return api.join_scores(options.join, **places, without=options.without, say=print_note, progress=step)
     parts = options.plan or out
     if options.plan is None and out == _OUT:
         raise SenseprobeError("--shards needs --out FOLDER: one that all shards can read and write")

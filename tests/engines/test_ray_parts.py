@@ -5,6 +5,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tests.test_architecture import MODULES, _imported
 
 from senseprobe.engines import ray_actor, ray_data
 from senseprobe.engines.ray_actor import PieceActor
@@ -93,3 +94,12 @@ def test_an_actor_gives_a_piece_up_that_was_begun_four_times(tmp_path: Path, pie
     assert second["ended_often"]
     assert second["failed"]["message"].startswith("its process ended 4 times")
     assert pieces.squares(tmp_path / "pieces") == {0: 0}
+
+
+def test_one_module_imports_ray_and_nothing_loads_it_unasked() -> None:
+    """The one that runs in a process of its own."""
+    importing = {name for name in MODULES for each in _imported(name) if each.partition(".")[0] == "ray"}
+    loading = {name for name in MODULES for each in _imported(name) if each.startswith("senseprobe.engines.ray_driver")}
+
+    assert importing == {"engines.ray_driver"}
+    assert loading == set()

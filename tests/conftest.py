@@ -1,7 +1,7 @@
 """Shared fixtures: a folder of the user, sssb, and tiny random masked language models with tokenizers of their own."""
 
 import functools
-import json
+import math
 import shutil
 import signal
 import subprocess
@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import typer
 from tests import profiles  # noqa: F401 - loads the profile of property tests
+from tests.vocabularies import learn_pieces
 
 from senseprobe import api
 from senseprobe.api.author import prepare_wordnet
@@ -172,44 +173,39 @@ def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def _bert(folder: Path) -> None:
-    import tokenizers
+    from tokenizers.pre_tokenizers import BertPreTokenizer
     from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 
-    raw = tokenizers.BertWordPieceTokenizer()
-    raw.train_from_iterator(CORPUS, vocab_size=200, min_frequency=1, show_progress=False)
-    tokenizer = BertTokenizer(vocab=raw.get_vocab())
+    specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    words = [word for text in CORPUS for word, _ in BertPreTokenizer().pre_tokenize_str(text.lower())]
+    pieces, _ = learn_pieces(words, 195, inner="##")
+    tokenizer = BertTokenizer(vocab={piece: number for number, piece in enumerate([*specials, *pieces])})
     _save(folder, BertForMaskedLM, BertConfig(max_position_embeddings=96, **_sizes(tokenizer)), tokenizer)
 
 
 def _roberta(folder: Path) -> None:
-    import tokenizers
+    from tokenizers.pre_tokenizers import ByteLevel
     from transformers import RobertaConfig, RobertaForMaskedLM, RobertaTokenizer
 
-    raw = tokenizers.ByteLevelBPETokenizer()
     specials = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]  # RoBERTa's own ids, 0 to 4
-    raw.train_from_iterator(CORPUS, vocab_size=400, special_tokens=specials, show_progress=False)
-    model = json.loads(raw.to_str())["model"]
-    tokenizer = RobertaTokenizer(vocab=model["vocab"], merges=[tuple(pair) for pair in model["merges"]])
+    split = ByteLevel(add_prefix_space=False)
+    pieces, merges = learn_pieces([word for text in CORPUS for word, _ in split.pre_tokenize_str(text)], 160)
+    vocabulary = dict.fromkeys([*specials, *sorted(ByteLevel.alphabet()), *pieces])
+    tokenizer = RobertaTokenizer(vocab={piece: number for number, piece in enumerate(vocabulary)}, merges=merges)
     # Positions are counted from the padding id on: 98 rows are room for 96 tokens.
     config = RobertaConfig(max_position_embeddings=98, type_vocab_size=1, **_sizes(tokenizer))
     _save(folder, RobertaForMaskedLM, config, tokenizer)
 
 
 def _albert(folder: Path) -> None:
-    import tokenizers
+    from tokenizers.pre_tokenizers import Metaspace
     from transformers import AlbertConfig, AlbertForMaskedLM, AlbertTokenizer
 
-    raw = tokenizers.SentencePieceUnigramTokenizer()
     specials = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]
-    raw.train_from_iterator(
-        [text.lower() for text in CORPUS],
-        vocab_size=150,
-        special_tokens=specials,
-        unk_token="<unk>",  # noqa: S106 - a token of text
-        show_progress=False,
-    )
-    vocabulary = [tuple(piece) for piece in json.loads(raw.to_str())["model"]["vocab"]]
-    tokenizer = AlbertTokenizer(vocab=vocabulary)
+    words = [word for text in CORPUS for word, _ in Metaspace().pre_tokenize_str(text.lower())]
+    pieces, _ = learn_pieces(words, 110)
+    scores = [(piece, math.log(count / pieces.total())) for piece, count in pieces.items()]
+    tokenizer = AlbertTokenizer(vocab=[*((special, 0.0) for special in specials), *scores])
     config = AlbertConfig(embedding_size=16, max_position_embeddings=96, **_sizes(tokenizer))
     _save(folder, AlbertForMaskedLM, config, tokenizer)
 

@@ -11,9 +11,9 @@ from senseprobe.messages import listed, sized
 MOST_BYTES = 2**31
 """Of a table that some estimand needs, with what is computed of it."""
 
-WORKING = 6
-"""How many times the bytes of encoded words and numbers are in use while figures are computed: measured on `relative`
-of a million rows, whose words become objects for a while (docs/scale.md)."""
+WORKING = 7
+"""How many times the bytes of encoded words and numbers are in use while figures are computed, at most: 6.3 times for
+`relative` of a million rows like those of sssb:nationality, whose words become objects for a while."""
 
 
 class GatheredRows:

@@ -16,7 +16,7 @@ from senseprobe.atomic_files import read_plain, whole_folder, write_whole
 from senseprobe.errors import ResultError
 
 # An address that was made a path has lost a slash.
-_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/{1,2}(?=[^/])")
+_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):(/{1,3})(?=[^/])")
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,15 @@ def place_of(given: "str | Path | Address") -> Place:
 
     >>> place_of("parts"), place_of("memory://parts") / "plan"
     (PosixPath('parts'), Address(text='memory://parts/plan'))
+    >>> place_of("file:///parts"), place_of("local:///parts")
+    (PosixPath('/parts'), Address(text='local:///parts'))
     """
     if isinstance(given, Address):
         return given
     found = _ADDRESS.match(str(given))
     if found is None or found[1] == "file":
         return Path(str(given)[found.end() - 1 :] if found else given)
-    return Address(f"{found[1]}://{str(given)[found.end() :]}")
+    return Address(f"{found[1]}:{max(found[2], '//', key=len)}{str(given)[found.end() :]}")
 
 
 @contextmanager

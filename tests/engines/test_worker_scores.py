@@ -70,6 +70,20 @@ def test_two_workers_make_the_bytes_of_one_process(kind: str, models: dict[str, 
     assert not any((tmp_path / "cache" / "senseprobe" / "parts").iterdir())
 
 
+def test_parts_can_be_at_an_address(models: dict[str, Path], tmp_path: Path) -> None:
+    """Workers write to what fsspec opens, here files by their address; the same call finds the parts."""
+    options = {"scorers": KINDS["masked"], "limit": 100}
+    score(models["masked"], RELEASES["masked"], tmp_path / "one", 1, **options)
+    team = api.workers(2, parts=f"local://{tmp_path}/parts")
+    score(models["masked"], RELEASES["masked"], tmp_path / "two", team, **options)
+    parts = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "parts").glob("part-*")}
+    score(models["masked"], RELEASES["masked"], tmp_path / "three", team, **options)
+
+    assert files_in(tmp_path / "one") == files_in(tmp_path / "two") == files_in(tmp_path / "three")
+    assert len(parts) > 1
+    assert {path.name: path.stat().st_mtime_ns for path in (tmp_path / "parts").glob("part-*")} == parts
+
+
 def test_an_error_of_a_worker_ends_the_call_and_parts_stay(models: dict[str, Path], tmp_path: Path) -> None:
     """A window is damaged once it was planned: the message is that of one process. Then the same call goes on."""
     model, parts, options = models["masked"], tmp_path / "parts", {"scorers": ("aul",), "limit": 200}

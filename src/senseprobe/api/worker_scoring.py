@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from senseprobe.api.releases import ReleaseSpec
     from senseprobe.evaluate.models import ModelSource
     from senseprobe.evaluate.result import Result
+    from senseprobe.evaluate.windows.places import Place
     from senseprobe.importers.draft import RowTable
 
 KEPT = 30 * 86_400
@@ -64,10 +65,10 @@ def score_with_workers(
     with _parts_folder(source, request, options) as folder:
         _plan(source, request, folder, say, is_ours=not options.parts)
         _answer(source, folder, options, say, progress)
-        return join_scores(folder, model=source, out=out, say=say)
+        return join_scores(str(folder), model=source, out=out, say=say)
 
 
-def _plan(source: ModelSource, request: Request, folder: Path, say: Callable[[str], None], *, is_ours: bool) -> None:
+def _plan(source: ModelSource, request: Request, folder: Place, say: Callable[[str], None], *, is_ours: bool) -> None:
     """Write the plan of a scoring into a folder, or take the one that is there; `is_ours`: replace it if it differs."""
     from senseprobe.release.release import Release
 
@@ -78,7 +79,7 @@ def _plan(source: ModelSource, request: Request, folder: Path, say: Callable[[st
                 source,
                 release,  # type: ignore[arg-type] # tables in memory are refused there
                 request.scorers,
-                parts=folder,
+                parts=str(folder),
                 estimands=request.estimands,
                 config=request.config,
                 map=request.map,
@@ -88,7 +89,7 @@ def _plan(source: ModelSource, request: Request, folder: Path, say: Callable[[st
                 say=say,
             )
         except ResultError:
-            if not may_differ or not any(folder.iterdir()):
+            if not may_differ or not isinstance(folder, Path) or not any(folder.iterdir()):
                 raise
             for path in folder.iterdir():
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -98,7 +99,7 @@ def _plan(source: ModelSource, request: Request, folder: Path, say: Callable[[st
 
 def _answer(
     source: ModelSource,
-    folder: Path,
+    folder: Place,
     options: WorkerOptions,
     say: Callable[[str], None],
     progress: Callable[[int, int], None] | None,
@@ -118,20 +119,28 @@ def _answer(
             progress(done, total)
 
     count(0)
-    worker, argument = "senseprobe.evaluate.windows.worker:open_worker", worker_argument(folder.resolve(), source)
-    do_work(Work(worker, argument, missing, "window", str(folder.resolve())), options, say, count)
+    shared = ""  # of an address nothing is seen on a disk
+    if isinstance(folder, Path):
+        folder = folder.resolve()
+        shared = str(folder)
+    worker, argument = "senseprobe.evaluate.windows.worker:open_worker", worker_argument(folder, source)
+    do_work(Work(worker, argument, missing, "window", shared), options, say, count)
 
 
 @contextmanager
-def _parts_folder(source: ModelSource, request: Request, options: WorkerOptions) -> Iterator[Path]:
-    """Provide the folder of parts that the options name, or one of the cache, which is removed if nothing fails.
+def _parts_folder(source: ModelSource, request: Request, options: WorkerOptions) -> Iterator[Place]:
+    """Provide the place of parts that the options name, or a folder of the cache, which is removed if nothing fails.
 
     That of the cache is the same for the same call, as long as the files of the model are the same. SenseprobeError
     where another process is at it.
     """
+    from senseprobe.evaluate.windows.places import place_of
+
     if options.parts:
-        Path(options.parts).mkdir(parents=True, exist_ok=True)
-        yield Path(options.parts)
+        place = place_of(options.parts)
+        if isinstance(place, Path):
+            place.mkdir(parents=True, exist_ok=True)
+        yield place
         return
     try:
         home = project.cache_folder("parts")

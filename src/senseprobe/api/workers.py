@@ -86,7 +86,6 @@ def workers(
     >>> workers(2).count
     2
     """
-    chosen = ENGINES.find(engine)
     if workers != "auto" and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise SenseprobeError(f"workers={workers!r}: expected a number from 1, or 'auto'")
     options = WorkerOptions(
@@ -98,6 +97,9 @@ def workers(
         cpus=cpus_per_worker,
         parts="" if parts is None else str(parts),
     )
+    if options.is_one:
+        return options
+    chosen = ENGINES.find(engine)
     given = {"devices": devices, "address": address, "gpus": gpus_per_worker, "cpus": cpus_per_worker}
     flags = {"devices": "--devices", "address": "--address", "gpus": "--gpus-per-worker", "cpus": "--cpus-per-worker"}
     if unfit := [flags[name] for name, value in given.items() if value and name not in chosen.takes]:
@@ -127,6 +129,6 @@ def do_work(
     `say` hears where there are fewer pieces than workers, and `progress` of the units of each piece.
     """
     left = len(work.numbers)
-    if say and options.count and left < options.count:
+    if say and options.count and 0 < left < options.count:
         say(f"{counted(left, work.title)} for {options.count} workers: {counted(left, 'worker')} will do")
     run_work(work, options, progress)

@@ -103,6 +103,15 @@ def test_an_error_of_a_worker_ends_the_call_and_parts_stay(models: dict[str, Pat
     assert {name: (parts / name).stat().st_mtime_ns for name in kept} == kept
 
 
+def test_a_folder_that_cannot_be_written_is_told_before_scoring(models: dict[str, Path], tmp_path: Path) -> None:
+    """No window is answered for a result that has no place."""
+    (tmp_path / "out").write_text("a file")
+    team = api.workers(2, parts=tmp_path / "parts")
+    with pytest.raises(ResultError, match=r"cannot write results to .*: .* is not a folder that you can write to"):
+        score(models["masked"], RELEASES["masked"], tmp_path / "out", team, scorers="aul", limit=100)
+    assert not [*(tmp_path / "parts").glob("part-*")]
+
+
 def test_fewer_windows_than_workers_are_told(models: dict[str, Path], tmp_path: Path) -> None:
     told: list[str] = []
     score(models["masked"], RELEASES["masked"], tmp_path, 9, scorers="aul", limit=60, say=told.append)

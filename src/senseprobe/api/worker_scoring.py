@@ -58,12 +58,17 @@ def score_with_workers(
     The parts of windows are in the folder that `options` name, or else in one of the cache, which is removed at the
     end; a call that was stopped goes on there. Raises as `plan_scores`, `join_scores` and engines do.
     """
+    from senseprobe.evaluate.result import check_writable, folder_of
     from senseprobe.evaluate.scorers.association import WEAT
+    from senseprobe.evaluate.windows.plan_form import read_plan
 
     if WEAT in ([request.scorers] if isinstance(request.scorers, str) else request.scorers):
         raise SenseprobeError(f"{WEAT} compares the vectors of a few words: score it as a whole, without --workers")
     with _parts_folder(source, request, options) as folder:
         _plan(source, request, folder, say, is_ours=not options.parts)
+        if out is not None:  # better before an hour of scoring than after
+            plan = read_plan(folder).plan
+            check_writable(folder_of(out, plan.release.name, source.name), sum(job.rows for job in plan.jobs))
         _answer(source, folder, options, say, progress)
         return join_scores(str(folder), model=source, out=out, say=say)
 

@@ -21,9 +21,9 @@ def bert(tiny_models: dict[str, Path]) -> str:
 
 
 def test_functions_have_few_parameters() -> None:
-    """14 at most beside `progress`, and each option of `score` that loads, reads or asks is one of an object."""
+    """14 at most beside `progress`, and `workers` of `score`: what loads, reads, asks or shares work is an object."""
     for function in (senseprobe.score, api.estimate, senseprobe.replay, bias_score, senseprobe.plant):
-        assert len({*inspect.signature(function).parameters} - {"progress"}) <= 14
+        assert len({*inspect.signature(function).parameters} - {"progress", "workers"}) <= 14
 
 
 def test_nothing_is_loaded_or_asked_until_it_is_used() -> None:
